@@ -40,11 +40,12 @@
 #include "kindex/commit.h"
 #include "kindex/reader.h"
 
-/* Derived data: indexes. */
+/* Derived data: indexes, and rules for what is stored. */
 #include "kindex/index.h"
 #include "kindex/ranges.h"
 #include "kindex/tree.h"
 #include "kindex/conflict.h"
+#include "kindex/rule.h"
 #include "kindex/adoption.h"
 #include "kindex/verification.h"
 #include "kindex/query.h"

@@ -77,6 +77,12 @@ bool access_range(struct request *request, struct reply *reply,
 bool access_index(struct request *request, struct reply *reply,
                   enum scope scope, struct kx_slice name);
 
+/* True if the caller has the scope for the prefix of a rule; only a caller that
+ * has it for all keys is told that there is no such rule. On false reply is
+ * complete (403). Not inside a view. */
+bool access_rule(struct request *request, struct reply *reply, enum scope scope,
+                 struct kx_slice name);
+
 /* True if the caller may see the counts, conflicts and sample keys of the index
  * (see access_counts_index). On false reply is complete (403). Not inside a
  * view. */

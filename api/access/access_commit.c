@@ -328,6 +328,43 @@ static bool may_declare_set(struct request *request, struct reply *reply,
     return false;
 }
 
+static const enum scope RULES[] = {SCOPE_INDEX, SCOPE_LIST};
+
+/* Returns whether there is a rule of the name of the command. */
+static bool is_rule(struct request *request)
+{
+    struct kx_rule_info info;
+    kx_read_begin(request->reader);
+    bool found =
+        kx_rule_find(request->reader, request->commit.command.index_name,
+                     &info) == KX_OK;
+    kx_read_end(request->reader);
+    return found;
+}
+
+/* Checks the rights on the present rule of the name of the command. */
+static bool may_change_rule(struct request *request, struct reply *reply)
+{
+    struct kx_slice name = request->commit.command.index_name;
+    return access_rule(request, reply, SCOPE_INDEX, name) &&
+           access_rule(request, reply, SCOPE_LIST, name);
+}
+
+/* The violations of a rule show which entries are under its prefix. An invalid
+ * declaration is left to the core, which refuses it. */
+static bool may_declare_rule(struct request *request, struct reply *reply)
+{
+    struct kx_rule *rule;
+    if (covers_all(request, RULES, 2) ||
+        kx_rule_read(request->commit.memory,
+                     request->commit.command.declaration, &rule, NULL) != KX_OK)
+        return true;
+    struct kx_slice prefix = kx_rule_prefix(rule);
+    return access_prefix(request, reply, SCOPE_INDEX, prefix) &&
+           access_prefix(request, reply, SCOPE_LIST, prefix) &&
+           (!is_rule(request) || may_change_rule(request, reply));
+}
+
 bool access_commit(struct request *request, struct reply *reply)
 {
     const struct kx_commit *commit = &request->commit;
@@ -352,6 +389,10 @@ bool access_commit(struct request *request, struct reply *reply)
         return access_index(request, reply, SCOPE_INDEX,
                             commit->command.index_name) &&
                access_counts(request, reply, commit->command.index_name);
+    case KX_DECLARE_RULE:
+        return may_declare_rule(request, reply);
+    case KX_DROP_RULE:
+        return may_change_rule(request, reply);
     case KX_ADD_TOKEN:
     case KX_REVOKE_TOKEN:
         return true; /* checked in tokens.c */

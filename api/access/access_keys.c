@@ -276,6 +276,27 @@ bool access_index(struct request *request, struct reply *reply,
            refuse_index(request, reply, scope, name);
 }
 
+/* A rule that the caller may not see, and one that does not exist, are refused
+ * alike. */
+bool access_rule(struct request *request, struct reply *reply, enum scope scope,
+                 struct kx_slice name)
+{
+    struct kx_rule_info info;
+    if (is_whole(request, scope))
+        return true;
+    kx_read_begin(request->reader);
+    bool covered = kx_rule_find(request->reader, name, &info) == KX_OK &&
+                   access_covers(request, scope, info.prefix);
+    kx_read_end(request->reader);
+    if (covered)
+        return true;
+    refuse(request, reply, scope, "the entries of such a rule");
+    if (kx_utf8_valid(name))
+        problem_member_text(reply, "rule", name);
+    audit_denial(request, reply->status, &name);
+    return false;
+}
+
 bool access_counts(struct request *request, struct reply *reply,
                    struct kx_slice name)
 {

@@ -328,6 +328,7 @@ static size_t count_before(const struct kx_commit *commit)
     case KX_NUMBER_RANGE:
     case KX_OUT_OF_BOUNDS:
     case KX_PATH_ABSENT:
+    case KX_RULE_VIOLATED:
     case KX_TEST_FAILED:
     case KX_TYPE_MISMATCH:
     case KX_UNIQUE_VIOLATION:

@@ -228,6 +228,10 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Smallest example: {\"name\":\"users_by_email\",\"prefix\":"
          "[\"users\"],\"fields\":[\"/email\"]}",
          NULL},
+    [PROBLEM_BAD_RULE_DEFINITION] =
+        {"bad-rule-definition", 400, "The declaration of the rule is not valid",
+         "Smallest example: {\"prefix\":[\"stock\"],\"bounds\":{\"min\":0}}",
+         NULL},
     [PROBLEM_TLS_REQUIRED] = {"tls-required", 400, "The server requires HTTPS",
                               "Use an address that begins with https://.",
                               NULL},
@@ -264,6 +268,9 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "GET /queues lists the queues. A queue is an index that is declared "
          "with the member queue.",
          NULL},
+    [PROBLEM_RULE_NOT_FOUND] = {"rule-not-found", 404,
+                                "There is no rule with this name",
+                                "GET /rules lists the rules.", NULL},
     [PROBLEM_NO_MIGRATION] = {"no-migration", 404, "The index is not migrating",
                               "PATCH /indexes/{name} starts a migration; an "
                               "earlier one may have ended.",
@@ -333,6 +340,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "Nothing was changed. The job was, or will be, claimed again; extend "
          "the lease in time if the work takes longer.",
          NULL},
+    [PROBLEM_TOO_MANY_RULES] = {"too-many-rules", 409,
+                                "There are too many rules",
+                                "Drop a rule, or declare one with a schema for "
+                                "several kinds of entries.",
+                                NULL},
     [PROBLEM_TOO_MANY_INDEXES] = {"too-many-indexes", 409,
                                   "There are too many indexes",
                                   "Drop an index that is not used.", NULL},
@@ -424,6 +436,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
         {"not-indexable", 422, "The entry cannot be indexed as declared",
          "Change the value at `pointer` to one that the index accepts; GET "
          "/indexes/{name} shows its declaration.",
+         NULL},
+    [PROBLEM_RULE_VIOLATED] =
+        {"rule-violated", 422, "The entry violates a rule",
+         "Change the value at `pointer` to what `expected` says; GET "
+         "/rules/{name} shows the rule.",
          NULL},
     [PROBLEM_IDEMPOTENCY_KEY_REUSED] =
         {"idempotency-key-reused", 422,
@@ -550,6 +567,10 @@ static const enum problem_code OF_STATUS[] = {
     [KX_INDEX_OWNED_KEY] = PROBLEM_INDEX_OWNED_KEY,
     [KX_NOT_INDEXABLE] = PROBLEM_NOT_INDEXABLE,
     [KX_TOO_MANY_INDEXES] = PROBLEM_TOO_MANY_INDEXES,
+    [KX_BAD_RULE] = PROBLEM_BAD_RULE_DEFINITION,
+    [KX_RULE_ABSENT] = PROBLEM_RULE_NOT_FOUND,
+    [KX_TOO_MANY_RULES] = PROBLEM_TOO_MANY_RULES,
+    [KX_RULE_VIOLATED] = PROBLEM_RULE_VIOLATED,
     [KX_TOKEN_ABSENT] = PROBLEM_TOKEN_NOT_FOUND,
     [KX_TOKEN_FIXED] = PROBLEM_TOKEN_FIXED,
     [KX_TOO_MANY_TOKENS] = PROBLEM_TOO_MANY_TOKENS,

@@ -61,4 +61,13 @@ handler_fn index_verification;
  * their declarations and faults. */
 handler_fn index_discover;
 
+/* rules.c: GET /rules, GET, PUT and DELETE /rules/{name}: declarations of
+ * rules, also as a dry run, and their states. GET /rules/{name}/violations: the
+ * stored entries that violate one. */
+handler_fn rule_list;
+handler_fn rule_show;
+handler_fn rule_put;
+handler_fn rule_drop;
+handler_fn rule_violations;
+
 #endif

@@ -169,11 +169,18 @@ static void members_absent(struct request *request, struct reply *reply)
     member_mutation(request, reply);
 }
 
+/* Adds the name of the index, queue or rule that refuses the commit. */
+static void member_index(const struct request *request, struct reply *reply,
+                         const char *name)
+{
+    problem_member_text(reply, name, kx_text(request->commit.refusal.index));
+}
+
 static void members_unique(struct request *request, struct reply *reply,
                            bool told)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
-    problem_member_text(reply, "index", kx_text(refusal->index));
+    member_index(request, reply, "index");
     member_key(request, reply, "value", refusal->index_value);
     if (told)
         member_key(request, reply, "existingKey", refusal->existing_key);
@@ -185,9 +192,28 @@ static void members_unique(struct request *request, struct reply *reply,
 static void members_not_indexable(struct request *request, struct reply *reply)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
-    problem_member_text(reply, "index", kx_text(refusal->index));
+    member_index(request, reply, "index");
     if (refusal->field.size > 0)
         problem_member_text(reply, "pointer", refusal->field);
+    member_key(request, reply, "attemptedKey", refusal->attempted_key);
+    member_mutation(request, reply);
+}
+
+/* The value is shown only to a caller that may read the entry: a patch may have
+ * made it from one that the caller may not read. */
+static void members_violation(struct request *request, struct reply *reply)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    member_index(request, reply, "rule");
+    problem_member_text(reply, "pointer", refusal->field);
+    if (refusal->held && !refusal->omitted &&
+        access_sees(request, SCOPE_READ, refusal->attempted_key)) {
+        struct kx_buffer found;
+        kx_buffer_init(&found, request->memory);
+        kx_value_to_json(&refusal->holds, &found);
+        member_json(reply, "found", &found);
+    }
+    problem_member_text(reply, "expected", refusal->expected);
     member_key(request, reply, "attemptedKey", refusal->attempted_key);
     member_mutation(request, reply);
 }
@@ -212,7 +238,7 @@ static void member_held(struct request *request, struct reply *reply,
 /* `holds` is the value that the index keeps at the key. */
 static void members_owned(struct request *request, struct reply *reply)
 {
-    problem_member_text(reply, "index", kx_text(request->commit.refusal.index));
+    member_index(request, reply, "index");
     member_held(request, reply, "holds");
     members_mutation(request, reply);
 }
@@ -249,6 +275,9 @@ void refuse_commit(struct request *request, struct reply *reply, void *arg)
     case KX_NOT_INDEXABLE:
         members_not_indexable(request, reply);
         break;
+    case KX_RULE_VIOLATED:
+        members_violation(request, reply);
+        break;
     case KX_ABSENT:
     case KX_INDEX_ABSENT:
     case KX_INDEX_NOT_UNIQUE:
@@ -256,12 +285,10 @@ void refuse_commit(struct request *request, struct reply *reply, void *arg)
         break;
     case KX_INDEX_NOT_READY:
         if (request->commit.command.kind == KX_WRITE)
-            problem_member_text(reply, "index",
-                                kx_text(request->commit.refusal.index));
+            member_index(request, reply, "index");
         break;
     case KX_QUEUE_ABSENT:
-        problem_member_text(reply, "queue",
-                            kx_text(request->commit.refusal.index));
+        member_index(request, reply, "queue");
         break;
     case KX_OUT_OF_BOUNDS:
         member_held(request, reply, "present");

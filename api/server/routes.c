@@ -61,6 +61,13 @@ static const struct route ROWS[] = {
     {METHOD_PUT,    "/indexes/{name}/get/...",   "putByIndex",      SCOPE_WRITE, BODY_VALUE,    kv_put_by, COMMITS},
     {METHOD_GET,    "/indexes/{name}/conflicts", "listConflicts",   SCOPE_LIST,  BODY_NONE,     index_conflicts, 0},
 
+    /* Rules: what entries under a prefix must be. */
+    {METHOD_GET,    "/rules",                   "listRules",      SCOPE_READ,  BODY_NONE,     rule_list, 0},
+    {METHOD_GET,    "/rules/{name}",            "getRule",        SCOPE_READ,  BODY_NONE,     rule_show, 0},
+    {METHOD_PUT,    "/rules/{name}",            "putRule",        SCOPE_INDEX, BODY_ENVELOPE, rule_put, COMMITS},
+    {METHOD_DELETE, "/rules/{name}",            "dropRule",       SCOPE_INDEX, BODY_NONE,     rule_drop, COMMITS},
+    {METHOD_GET,    "/rules/{name}/violations", "listViolations", SCOPE_LIST,  BODY_NONE,     rule_violations, 0},
+
     /* Queues: indexes from which jobs are claimed. */
     {METHOD_GET,  "/queues",                "listQueues",  SCOPE_LIST,  BODY_NONE,     queue_list, 0},
     {METHOD_GET,  "/queues/{name}",         "getQueue",    SCOPE_LIST,  BODY_NONE,     queue_show, 0},

@@ -18,8 +18,10 @@ struct index *sweep_next(const struct writer *writer,
     const struct catalog *catalog = writer->base.catalog;
     bool throttled = is_throttled(writer, policy);
     int64_t now_ms = kx_now_ms();
-    for (size_t i = 0; i < catalog->count; i++) {
-        struct index *index = catalog->indexes[i];
+    for (size_t i = 0; i < catalog->count + catalog->rule_count; i++) {
+        struct index *index = i < catalog->count
+                                  ? catalog->indexes[i]
+                                  : catalog->rules[i - catalog->count];
         if (policy->needed(index) &&
             !(throttled && throttle_allowance(&index->pace, now_ms) == 0))
             return index;

@@ -1,7 +1,8 @@
 /* The one way in which index jobs read rows: a sweep reads the rows of an
  * index, or the entries that it covers, in key order and in short steps between
  * commits. Builds of totals, adoptions, migrations, verifications and drops are
- * policies of this sweep; scans of builds (build_job.h) read by it.
+ * policies of this sweep, and so is the check of a rule; scans of builds
+ * (build_job.h) read by it.
  *
  * A sweep stores its position with the changes of each step, so that after a
  * restart the next step begins after the last stored key. Between two steps
@@ -58,8 +59,8 @@ struct sweep {
     struct kx_buffer bounds[2];    /* scratch */
 };
 
-/* Returns the first index that needs the job and whose throttle lets the job
- * work now; NULL: none. */
+/* Returns the first index or rule that needs the job and whose throttle lets
+ * the job work now; NULL: none. */
 struct index *sweep_next(const struct writer *writer,
                          const struct sweep_policy *policy);
 

@@ -27,6 +27,11 @@ const char *kx_index_state_text(enum kx_index_state state)
     return "";
 }
 
+const char *kx_rule_state_text(enum kx_index_state state)
+{
+    return state == KX_INDEX_BUILDING ? "checking" : kx_index_state_text(state);
+}
+
 const char *kx_adopted_text(enum kx_adopted kind)
 {
     static const char *const texts[KX_ADOPTED_KINDS] = {
@@ -52,6 +57,14 @@ struct index *catalog_find(const struct catalog *catalog, struct kx_slice name)
     for (size_t i = 0; i < catalog->count; i++)
         if (kx_equal(catalog->indexes[i]->declaration->name, name))
             return catalog->indexes[i];
+    return NULL;
+}
+
+struct index *catalog_rule(const struct catalog *catalog, struct kx_slice name)
+{
+    for (size_t i = 0; i < catalog->rule_count; i++)
+        if (kx_equal(catalog->rules[i]->declaration->name, name))
+            return catalog->rules[i];
     return NULL;
 }
 
@@ -150,6 +163,8 @@ uint64_t catalog_row_count(const struct catalog *catalog)
     uint64_t rows = catalog->entries;
     for (size_t i = 0; i < catalog->count; i++)
         rows += catalog->indexes[i]->entries + catalog->indexes[i]->conflicts;
+    for (size_t i = 0; i < catalog->rule_count; i++)
+        rows += catalog->rules[i]->entries;
     for (size_t i = 0; i < catalog->dropping_count; i++)
         rows += catalog->dropping[i]->entries;
     return rows;
@@ -258,18 +273,25 @@ bool catalog_shares_rows(const struct catalog *catalog,
     return index->replaces != 0 || catalog_successor(catalog, index) != NULL;
 }
 
-void catalog_add(struct catalog *catalog, struct index *index)
+static void insert(struct index **list, size_t *count, struct index *index)
 {
     struct kx_slice name = index->declaration->name;
-    size_t at = catalog->count;
-    index->usage.since_ms = kx_now_ms();
-    while (at > 0 &&
-           kx_compare(catalog->indexes[at - 1]->declaration->name, name) > 0)
+    size_t at = *count;
+    while (at > 0 && kx_compare(list[at - 1]->declaration->name, name) > 0)
         at--;
-    memmove(&catalog->indexes[at + 1], &catalog->indexes[at],
-            (catalog->count - at) * sizeof(struct index *));
-    catalog->indexes[at] = talloc_steal(catalog, index);
-    catalog->count++;
+    memmove(&list[at + 1], &list[at], (*count - at) * sizeof(struct index *));
+    list[at] = index;
+    (*count)++;
+}
+
+void catalog_add(struct catalog *catalog, struct index *index)
+{
+    index->usage.since_ms = kx_now_ms();
+    talloc_steal(catalog, index);
+    if (index->declaration->rule != NULL)
+        insert(catalog->rules, &catalog->rule_count, index);
+    else
+        insert(catalog->indexes, &catalog->count, index);
 }
 
 static bool take_out(struct index **list, size_t *count, struct index *index)
@@ -288,6 +310,7 @@ static bool take_out(struct index **list, size_t *count, struct index *index)
 void catalog_drop(struct catalog *catalog, struct index *index)
 {
     take_out(catalog->indexes, &catalog->count, index);
+    take_out(catalog->rules, &catalog->rule_count, index);
     index->reused = index_adopts(index);
     index->state = KX_INDEX_DROPPING;
     catalog->dropping[catalog->dropping_count++] = talloc_steal(catalog, index);

@@ -1,5 +1,5 @@
-/* The declared indexes with their states, and facts about the store: the last
- * versionstamp and the number of entries.
+/* The declared indexes and rules with their states, and facts about the store:
+ * the last versionstamp and the number of entries.
  *
  * Only the writer thread changes the catalog, while it applies a batch
  * (commit/view.h). Any thread may read it inside a view; the writer thread may
@@ -27,7 +27,11 @@ struct row_form {
     bool rewriting;             /* some rows still have to be rewritten */
 };
 
-/* An index. Its address stays the same until catalog_forget. */
+/* An index, or a rule (declaration->rule is set), which is kept in the same
+ * way: while it is checked against the entries that were there before, it is
+ * being built; `conflicts` counts the stored entries that violate it, and the
+ * samples of the build are keys of such entries. The address stays the same
+ * until catalog_forget. */
 struct index {
     uint32_t id; /* never reused in a store; index entries carry it */
     enum kx_index_state state;
@@ -55,7 +59,10 @@ struct catalog {
     struct index *indexes[KX_INDEXES_MAX]; /* in name order; a successor comes
                                             * after the index it replaces */
     size_t count;
-    struct index *dropping[KX_INDEXES_MAX]; /* dropped, and without names */
+    struct index *rules[KX_RULES_MAX]; /* in name order */
+    size_t rule_count;
+    /* Dropped indexes and rules, without names. */
+    struct index *dropping[KX_INDEXES_MAX + KX_RULES_MAX];
     size_t dropping_count;
     char id[UUID_SIZE]; /* of the store */
     uint32_t last_id;
@@ -95,6 +102,9 @@ enum kx_status catalog_raise_stamp(struct catalog *catalog, uint64_t known);
 
 /* Returns the index with this name, or NULL. */
 struct index *catalog_find(const struct catalog *catalog, struct kx_slice name);
+
+/* Returns the rule with this name, or NULL. */
+struct index *catalog_rule(const struct catalog *catalog, struct kx_slice name);
 
 /* Finds the index that a client names. KX_OK, or KX_INDEX_ABSENT with a fault.
  */
@@ -215,9 +225,9 @@ bool catalog_shows(const struct catalog *catalog, const struct record *record,
 bool catalog_show(const struct catalog *catalog, struct record *record,
                   int64_t now_ms);
 
-/* Add an index, which becomes the catalog's child; move an index to the dropped
- * ones; free a dropped index. Writer thread only, while a batch is applied.
- * They cannot fail: the caller has checked that there is room. */
+/* Add an index or a rule, which becomes the catalog's child; move one to the
+ * dropped ones; free a dropped one. Writer thread only, while a batch is
+ * applied. They cannot fail: the caller has checked that there is room. */
 void catalog_add(struct catalog *catalog, struct index *index);
 void catalog_drop(struct catalog *catalog, struct index *index);
 void catalog_forget(struct catalog *catalog, struct index *index);

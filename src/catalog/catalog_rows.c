@@ -7,9 +7,10 @@
  *                 with another and its history if it is one of changes; little
  *                 endian
  *   "id"          the store's UUID as text
- *   "index/<id>"  JSON: id, state, declaration, progress of the build, the
- *                 version of Unicode by which its text is folded; for changes
- *                 of its rows' form: target, failed, since, odd, mixed,
+ *   "index/<id>"  of an index, or with the member `rule` of a rule, which a
+ *                 program without rules refuses to read. JSON: id, state,
+ * declaration, progress of the build, the version of Unicode by which its text
+ * is folded; for changes of its rows' form: target, failed, since, odd, mixed,
  *                 replaces
  *
  * The facts are written with every batch, so a crash leaves them exact; that is
@@ -24,6 +25,7 @@
 #include "catalog/format_rows.h"
 #include "catalog/row_json.h"
 #include "engine/engine.h"
+#include "rules/rule.h"
 #include "schema/extract.h"
 
 static void put(struct kx_buffer *out, uint64_t number, size_t size)
@@ -76,11 +78,21 @@ bool catalog_facts_write(void *mem, const struct catalog *catalog,
     put(&value, catalog->last_id, 4);
     put(&value, catalog->entries, 8);
     put_counts(&value, catalog->indexes, catalog->count);
+    put_counts(&value, catalog->rules, catalog->rule_count);
     *write_out = (struct row_write){.type = ROW_PUT,
                                     .table = TABLE_CATALOG,
                                     .key = kx_text(ENGINE_FACTS_KEY),
                                     .value = kx_buffer_slice(&value)};
     return !value.failed;
+}
+
+/* The index or the rule with this id, or NULL. */
+static struct index *counted(const struct catalog *catalog, uint32_t id)
+{
+    for (size_t i = 0; i < catalog->rule_count; i++)
+        if (catalog->rules[i]->id == id)
+            return catalog->rules[i];
+    return catalog_by_id(catalog, id);
 }
 
 static void read_facts(struct catalog *catalog, struct kx_slice facts)
@@ -93,7 +105,7 @@ static void read_facts(struct catalog *catalog, struct kx_slice facts)
         uint32_t id = (uint32_t)get(facts, at, 4);
         uint64_t number = get(facts, at + 4, 8);
         struct index *index =
-            catalog_by_id(catalog, id & ~(CONFLICTS_OF | HISTORY_OF));
+            counted(catalog, id & ~(CONFLICTS_OF | HISTORY_OF));
         if (index == NULL)
             continue;
         if ((id & CONFLICTS_OF) != 0)
@@ -133,6 +145,8 @@ static json_t *add_form(json_t *document, const struct index *index)
                              form->shows_odd_form, "mixed", form->rewriting,
                              "replaces", (json_int_t)index->replaces);
     bool good = json_object_update(document, more) == 0 &&
+                (index->declaration->rule == NULL ||
+                 json_object_set_new(document, "rule", json_true()) == 0) &&
                 add_declaration(document, "target", form->target) &&
                 add_declaration(document, "failed", form->failed);
     json_decref(more);
@@ -290,6 +304,9 @@ static enum kx_status read_document(struct index *index, json_t *document)
     index->pace.paused = paused != 0;
     index->pace.per_second = (uint32_t)per_second;
     snprintf(index->failure, sizeof index->failure, "%s", failure);
+    if (json_object_get(document, "rule") != NULL)
+        return rule_parse(index, kx_text(declaration), &index->declaration,
+                          NULL);
     enum kx_status status = declaration_parse_stored(
         index, kx_text(declaration), extraction == EXTRACT_SIGNED_ZERO,
         &index->declaration);
@@ -491,6 +508,8 @@ static void read_counts(struct catalog *catalog, struct kx_slice facts)
         struct index *index = catalog->indexes[i];
         index->entries = index->conflicts = index->history = 0;
     }
+    for (size_t i = 0; i < catalog->rule_count; i++)
+        catalog->rules[i]->entries = catalog->rules[i]->conflicts = 0;
     read_facts(catalog, facts);
 }
 

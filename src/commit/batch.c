@@ -437,6 +437,8 @@ static struct index *index_to_drop(const struct catalog *catalog,
     if (batch->action == CATALOG_ADD && batch->index->replaces != 0)
         return failed_successor(catalog,
                                 catalog_by_id(catalog, batch->index->replaces));
+    if (batch->action == CATALOG_ADD && batch->index->declaration->rule != NULL)
+        return catalog_rule(catalog, batch->index->declaration->name);
     if (batch->action == CATALOG_ADD)
         return catalog_find(catalog, batch->index->declaration->name);
     if (batch->action == CATALOG_BUILD && batch->state == KX_INDEX_READY &&

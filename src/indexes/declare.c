@@ -1,9 +1,9 @@
-/* Declaring, dropping and throttling indexes. Each is one batch that changes
- * the catalog and nothing else: jobs build a new index that has entries to read
- * (build_job.c), and free the entries of a dropped one (removal_jobs.c). From
- * the batch on every write keeps a new index up to date. A declaration and a
- * drop are on disk before they are visible, so no reply that shows a name as
- * taken or free has to wait for a flush.
+/* Declaring and dropping indexes and rules, and throttling indexes. Each is one
+ * batch that changes the catalog and nothing else: jobs build a new index that
+ * has entries to read (build_job.c), and free the entries of a dropped one
+ * (removal_jobs.c). From the batch on every write keeps a new index up to date.
+ * A declaration and a drop are on disk before they are visible, so no reply
+ * that shows a name as taken or free has to wait for a flush.
  *
  * The writer plans no entries meanwhile (a declaration is alone in its batch),
  * so what is found in the table here still holds when the batch is applied. */
@@ -15,6 +15,7 @@
 #include "commit/batch.h"
 #include "read/declare_preview.h"
 #include "engine/engine.h"
+#include "rules/rule.h"
 
 /* prefix followed by one byte, in mem. */
 static struct kx_slice bound(void *mem, struct kx_slice prefix, uint8_t byte)
@@ -371,4 +372,66 @@ void declare_throttle(struct writer *writer, struct kx_commit *commit,
         commit->status =
             set_pace(writer, successor, &commit->command.pace, number_out);
     commit->stamp = writer->base.catalog->stamp;
+}
+
+/* ---- Rules --------------------------------------------------------------- */
+
+/* Replaces the rule of this name, if there is one: the entries are then checked
+ * again. An equal declaration changes nothing. */
+static enum kx_status put_rule(struct writer *writer, struct kx_commit *commit,
+                               struct index *rule, uint64_t *number_out)
+{
+    struct catalog *catalog = writer->base.catalog;
+    const struct index *have = catalog_rule(catalog, rule->declaration->name);
+    if (have != NULL &&
+        kx_equal(have->declaration->text, rule->declaration->text))
+        return KX_OK;
+    if (have == NULL && catalog->rule_count == KX_RULES_MAX)
+        return kx_fail(&commit->refusal.fault, KX_TOO_MANY_RULES,
+                       "there are already %d rules", KX_RULES_MAX);
+    enum kx_status status = start_state(writer, commit, rule);
+    if (status != KX_OK)
+        return status;
+    rule->id = catalog->last_id + 1;
+    struct batch batch = {.action = CATALOG_ADD,
+                          .index = rule,
+                          .durable = true,
+                          .stamp = catalog->stamp + 1};
+    status = batch_apply(writer, &batch, number_out);
+    commit->created = status == KX_OK && have == NULL;
+    return status;
+}
+
+void declare_rule(struct writer *writer, struct kx_commit *commit,
+                  uint64_t *number_out)
+{
+    struct catalog *catalog = writer->base.catalog;
+    struct index *rule = talloc_zero(NULL, struct index);
+    commit->status = KX_NO_MEMORY;
+    if (rule != NULL)
+        commit->status = rule_parse(rule, commit->command.declaration,
+                                    &rule->declaration, &commit->refusal.fault);
+    bool parsed = commit->status == KX_OK;
+    if (parsed)
+        commit->status = put_rule(writer, commit, rule, number_out);
+    if (!parsed || catalog_rule(catalog, rule->declaration->name) != rule)
+        talloc_free(rule);
+    commit->stamp = catalog->stamp;
+}
+
+void declare_rule_drop(struct writer *writer, struct kx_commit *commit,
+                       uint64_t *number_out)
+{
+    struct catalog *catalog = writer->base.catalog;
+    struct kx_slice name = commit->command.index_name;
+    struct batch batch = {.action = CATALOG_DROP,
+                          .index = catalog_rule(catalog, name),
+                          .durable = true,
+                          .stamp = catalog->stamp + 1};
+    commit->status = batch.index != NULL
+                         ? batch_apply(writer, &batch, number_out)
+                         : kx_fail(&commit->refusal.fault, KX_RULE_ABSENT,
+                                   "there is no rule %.*s", (int)name.size,
+                                   (const char *)name.data);
+    commit->stamp = catalog->stamp;
 }

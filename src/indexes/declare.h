@@ -1,5 +1,5 @@
-/* Declaring and dropping indexes, and the pace of their background work:
- * commits that change the catalog. Each is planned and applied by itself.
+/* Declaring and dropping indexes and rules, and the pace of their background
+ * work: commits that change the catalog. Each is planned and applied by itself.
  * Writer thread only. */
 #ifndef DECLARE_H
 #define DECLARE_H
@@ -33,6 +33,14 @@ void declare_index(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out);
 void declare_drop(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
+
+/* Carry out a KX_DECLARE_RULE or KX_DROP_RULE commit, as above: KX_BAD_JSON,
+ * KX_JSON_TOO_DEEP, KX_BAD_RULE, KX_TOO_MANY_RULES; KX_RULE_ABSENT for a drop;
+ * errors of the storage. */
+void declare_rule(struct writer *writer, struct kx_commit *commit,
+                  uint64_t *number_out);
+void declare_rule_drop(struct writer *writer, struct kx_commit *commit,
+                       uint64_t *number_out);
 
 /* Pauses, resumes or throttles the background work on an index: carries out a
  * KX_PACE_INDEX commit, as above. KX_OK, KX_INDEX_ABSENT, errors of the

@@ -237,9 +237,12 @@ struct kx_refusal {
     const struct kx_by *by; /* the name by which no entry was found, or NULL */
     char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION,
                                         * KX_INDEX_OWNED_KEY, KX_NOT_INDEXABLE;
-                                        * for writes also KX_INDEX_NOT_READY */
-    struct kx_slice field; /* KX_NOT_INDEXABLE: JSON Pointer into the entry's
-                            * value; empty when the key is concerned */
+                                        * for writes also KX_INDEX_NOT_READY;
+                                        * KX_RULE_VIOLATED: the rule */
+    struct kx_slice field; /* KX_NOT_INDEXABLE, KX_RULE_VIOLATED: JSON Pointer
+                            * into the entry's value; empty when the key is
+                            * concerned, or the value as a whole */
+    struct kx_slice expected;      /* KX_RULE_VIOLATED: what would be right */
     struct kx_slice index_value;   /* encoded field parts of the index key */
     struct kx_slice existing_key;  /* the primary key that has the value */
     struct kx_slice attempted_key; /* also the entry of a KX_PATCH_RANGE that
@@ -249,7 +252,8 @@ struct kx_refusal {
     bool held;             /* KX_INDEX_OWNED_KEY: the index will hold an entry
                             * under the key, with the value `holds` */
     struct kx_value holds; /* KX_OUT_OF_BOUNDS: the value of the entry, or of
-                            * the place that a patch adds to */
+                            * the place that a patch adds to; KX_RULE_VIOLATED:
+                            * the JSON at `field` */
 };
 
 struct kx_token;
@@ -265,6 +269,8 @@ enum kx_command_kind {
     KX_UNDO_MIGRATION,  /* index_name */
     KX_PACE_INDEX,      /* index_name, pace */
     KX_VERIFY_INDEX,    /* index_name, repair */
+    KX_DECLARE_RULE,    /* declaration */
+    KX_DROP_RULE,       /* index_name: of the rule */
     KX_ADD_TOKEN,       /* token */
     KX_REVOKE_TOKEN     /* token_id; answers waiting watches and
                            kx_index_change_wait */

@@ -16,6 +16,7 @@ enum kx_limit {
     KX_PREVIEW_MAX = 4096,       /* bytes of a value that a list previews */
     KX_INDEX_NAME_MAX = 128,     /* bytes of an index name */
     KX_INDEXES_MAX = 256,        /* declared indexes of a store */
+    KX_RULES_MAX = 64,           /* rules of a store */
     KX_DECLARATION_MAX = 65536,  /* bytes of a declaration with its defaults */
     KX_V8_DEPTH_MAX = 1000,      /* objects inside each other in a V8 value */
     KX_V8_SIZE_MAX = 1073741824, /* bytes of a V8 value */

@@ -43,6 +43,10 @@
     X(KX_INDEX_OWNED_KEY, "the key belongs to an index")                       \
     X(KX_NOT_INDEXABLE, "the entry cannot be indexed as declared")             \
     X(KX_TOO_MANY_INDEXES, "there are too many indexes")                       \
+    X(KX_BAD_RULE, "the declaration of the rule is not valid")                 \
+    X(KX_RULE_ABSENT, "there is no such rule")                                 \
+    X(KX_TOO_MANY_RULES, "there are too many rules")                           \
+    X(KX_RULE_VIOLATED, "the entry violates a rule")                           \
     X(KX_TOKEN_ABSENT, "there is no such token")                               \
     X(KX_TOKEN_FIXED, "the token was given when the store was opened")         \
     X(KX_TOO_MANY_TOKENS, "there are too many tokens")                         \

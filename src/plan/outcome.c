@@ -4,7 +4,8 @@
  *   keys         that the commit named by values, or that the caller generated
  *   of a success: stamp (8), in_range (4), flags (1), the position of the last
  *                entry of a range, results
- *   of a refusal: the members of struct kx_refusal in their order
+ *   of a refusal: the members of struct kx_refusal in their order; `expected`
+ *                is last, of KX_RULE_VIOLATED only
  *
  * The bytes come from the disk, so everything that is read is checked. Only the
  * commit is known to fit: its digest is that of the commit that was written. */
@@ -34,6 +35,7 @@ static const enum kx_status STATUSES[] = {
     KX_INDEX_NOT_UNIQUE,
     KX_INDEX_OWNED_KEY,
     KX_NOT_INDEXABLE,
+    KX_RULE_VIOLATED,
 };
 enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 
@@ -202,6 +204,8 @@ static void put_refusal(struct kx_buffer *out, const struct kx_commit *commit)
     put(out, kept ? HELD : refusal->held ? HELD_OMITTED : HELD_NOT, 1);
     if (kept)
         put_value(out, &refusal->holds);
+    if (commit->status == KX_RULE_VIOLATED)
+        put_bytes(out, refusal->expected);
 }
 
 void outcome_write(const struct kx_commit *commit, struct kx_buffer *out)
@@ -376,6 +380,8 @@ static void get_refusal(struct outcome_reader *reading,
     refusal->omitted = held == HELD_OMITTED;
     if (held == HELD)
         get_value(reading, &refusal->holds);
+    if (commit->status == KX_RULE_VIOLATED)
+        refusal->expected = get_bytes(reading);
 }
 
 enum kx_status outcome_read(struct kx_slice bytes, struct kx_commit *commit)

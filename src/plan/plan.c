@@ -55,6 +55,8 @@ struct plan *plan_create(const struct plan_base *base)
     kx_buffer_init(&plan->value, plan);
     kx_buffer_init(&plan->group_totals, plan);
     kx_buffer_init(&plan->joined, plan);
+    rule_work_init(&plan->rules, plan);
+    plan->rules.charge = &plan->charge;
     return plan;
 }
 
@@ -217,12 +219,14 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
-/* True if an index has refused an entry under the prefix of dead jobs: nothing
- * else that a commit of failed jobs changes can be refused by an index. */
+/* True if an index or a rule has refused an entry under the prefix of dead
+ * jobs: nothing else that a commit of failed jobs changes can be refused by
+ * one. */
 static bool refuses_dead(const struct plan *plan, enum kx_status status)
 {
     return plan->moves_dead && !plan->keeps_dead &&
-           (status == KX_UNIQUE_VIOLATION || status == KX_NOT_INDEXABLE);
+           (status == KX_UNIQUE_VIOLATION || status == KX_NOT_INDEXABLE ||
+            status == KX_RULE_VIOLATED);
 }
 
 /* Plans the steps, and once more with dead jobs in their queues if an index

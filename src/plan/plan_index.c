@@ -10,6 +10,7 @@
 #include "plan/plan_adopt.h"
 #include "plan/plan_cost.h"
 #include "plan/plan_read.h"
+#include "plan/plan_rules.h"
 #include "schema/totals.h"
 
 /* ---- Refusals ------------------------------------------------------------ */
@@ -21,35 +22,6 @@ struct duplicate {
     struct kx_slice owner; /* the entry that has it: a key without the prefix */
     struct kx_slice attempted; /* key of the entry that claims it */
 };
-
-/* A set with the stamp as suffix names the keys with one more part, which is a
- * stamp. */
-static bool names(const struct kx_mutation *mutation, struct kx_slice key)
-{
-    struct kx_key_reader reader;
-    struct kx_part part;
-    uint64_t stamp;
-    size_t size = mutation->key.size;
-    if (!mutation->suffix_stamp)
-        return kx_equal(mutation->key, key);
-    if (!kx_starts_with(key, mutation->key))
-        return false;
-    struct kx_slice rest = kx_slice(key.data + size, key.size - size);
-    kx_key_read(&reader, rest);
-    return kx_part_size(rest) == rest.size &&
-           kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING &&
-           kx_stamp_parse(part.bytes, &stamp);
-}
-
-/* The last mutation that names the key; 0 when no mutation names it (a range).
- */
-static size_t mutation_of(const struct kx_commit *commit, struct kx_slice key)
-{
-    size_t i = commit->mutation_count;
-    while (i > 1 && !names(&commit->mutations[i - 1], key))
-        i--;
-    return i == 0 ? 0 : i - 1;
-}
 
 static enum kx_status describe_duplicate(struct kx_commit *commit)
 {
@@ -72,7 +44,7 @@ static enum kx_status refuse_duplicate(struct kx_commit *commit,
     struct kx_slice index_key = duplicate->index_key;
     size_t skip = declaration->name_key.size;
     plan_name_index(refusal, duplicate->index);
-    refusal->mutation = mutation_of(commit, duplicate->attempted);
+    refusal->mutation = plan_mutation_of(commit, duplicate->attempted);
     struct kx_buffer value;
     kx_buffer_init(&value, commit->memory);
     extract_lookup_values(
@@ -100,7 +72,7 @@ static enum kx_status refuse_unindexable(struct kx_commit *commit,
     kx_buffer_init(&field, commit->memory);
     extract_describe(extract, &detail, &field);
     plan_name_index(refusal, index);
-    refusal->mutation = mutation_of(commit, extract->key);
+    refusal->mutation = plan_mutation_of(commit, extract->key);
     kx_slice_copy(commit->memory, extract->key, &refusal->attempted_key);
     refusal->field = kx_buffer_slice(&field);
     return kx_fail(&refusal->fault, KX_NOT_INDEXABLE, "index %s: %.*s",
@@ -797,7 +769,8 @@ static enum kx_status promote(struct plan *plan, const struct effect *effect)
     return status;
 }
 
-/* Counts clients' entries as well, since each change passes here. */
+/* Counts clients' entries and compares them with the rules as well, since each
+ * change passes here. */
 enum kx_status plan_index_update(struct plan *plan)
 {
     size_t count = overlay_change_count(plan->overlay);
@@ -809,9 +782,12 @@ enum kx_status plan_index_update(struct plan *plan)
         if (delta != 0)
             plan_count(plan, NULL, delta);
     }
-    if (plan->catalog->count == 0)
-        return KX_OK;
-    enum kx_status status = each_effect(plan, count, remove_old);
+    enum kx_status status = KX_OK;
+    if (plan->catalog->rule_count > 0)
+        status = plan_rules_update(plan, count);
+    if (status != KX_OK || plan->catalog->count == 0)
+        return status;
+    status = each_effect(plan, count, remove_old);
     if (status == KX_OK && any_conflicts(plan))
         status = each_effect(plan, count, promote);
     if (status == KX_OK)

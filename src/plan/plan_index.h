@@ -5,10 +5,10 @@
 
 #include "plan/plan_state.h"
 
-/* Brings the rows of all indexes up to date with the changes of the present
- * commit, and counts the clients' entries. KX_OK; KX_UNIQUE_VIOLATION,
- * KX_NOT_INDEXABLE with the refusal filled in; KX_COMMIT_TOO_LARGE,
- * KX_NO_MEMORY, KX_FAILED. */
+/* Compares the changes of the present commit with the rules, brings the rows of
+ * all indexes up to date with them, and counts the clients' entries. KX_OK;
+ * KX_UNIQUE_VIOLATION, KX_NOT_INDEXABLE, KX_RULE_VIOLATED, KX_OUT_OF_BOUNDS
+ * with the refusal filled in; KX_COMMIT_TOO_LARGE, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status plan_index_update(struct plan *plan);
 
 /* Adds totals (totals.h; negate: subtracts them) to the row of a group of an

@@ -12,6 +12,7 @@
 #include "plan/plan_cost.h"
 #include "plan/plan_job.h"
 #include "plan/plan_read.h"
+#include "plan/plan_rules.h"
 
 /* ---- Mutations ---------------------------------------------------------- */
 
@@ -29,6 +30,11 @@ static enum kx_status store(struct plan *plan, struct kx_slice key,
         return kx_fail(&plan_refusal(plan)->fault, KX_VALUE_TOO_LARGE,
                        "the value has %zu bytes; the limit is %zu",
                        value->data.size, plan->value_max);
+    if (plan->catalog->rule_count > 0) {
+        enum kx_status status = plan_rules_expiry(plan, key, &record);
+        if (status != KX_OK)
+            return status;
+    }
     plan->record.size = 0;
     record_write(&record, &plan->record);
     if (plan->record.failed)

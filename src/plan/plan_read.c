@@ -241,3 +241,32 @@ enum kx_status plan_find_kept(struct plan *plan)
     }
     return KX_OK;
 }
+
+/* ---- Mutations ----------------------------------------------------------- */
+
+/* A set with the stamp as suffix names the keys with one more part, which is a
+ * stamp. */
+static bool names(const struct kx_mutation *mutation, struct kx_slice key)
+{
+    struct kx_key_reader reader;
+    struct kx_part part;
+    uint64_t stamp;
+    size_t size = mutation->key.size;
+    if (!mutation->suffix_stamp)
+        return kx_equal(mutation->key, key);
+    if (!kx_starts_with(key, mutation->key))
+        return false;
+    struct kx_slice rest = kx_slice(key.data + size, key.size - size);
+    kx_key_read(&reader, rest);
+    return kx_part_size(rest) == rest.size &&
+           kx_key_next(&reader, &part) == KX_OK && part.type == KX_STRING &&
+           kx_stamp_parse(part.bytes, &stamp);
+}
+
+size_t plan_mutation_of(const struct kx_commit *commit, struct kx_slice key)
+{
+    size_t i = commit->mutation_count;
+    while (i > 1 && !names(&commit->mutations[i - 1], key))
+        i--;
+    return i == 0 ? 0 : i - 1;
+}

@@ -59,4 +59,8 @@ enum kx_status plan_find_kept(struct plan *plan);
 enum kx_status plan_refuse_unready(struct kx_refusal *refusal,
                                    const struct index *index);
 
+/* Returns the number of the last mutation that names the key; 0 if none names
+ * it, as of a range. */
+size_t plan_mutation_of(const struct kx_commit *commit, struct kx_slice key);
+
 #endif

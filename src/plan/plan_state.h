@@ -7,6 +7,7 @@
 
 #include "catalog/catalog.h"
 #include "plan/overlay.h"
+#include "rules/rule.h"
 #include "schema/extract.h"
 
 struct conflict_set;
@@ -54,9 +55,14 @@ struct plan {
     struct kx_buffer value;
     struct kx_buffer group_totals; /* of a row of an aggregate index */
     struct kx_buffer joined;       /* a row of two indexes */
-    struct count_delta deltas[KX_INDEXES_MAX + 1]; /* of the present commit */
+    struct rule_work rules;
+    struct count_delta
+        deltas[KX_INDEXES_MAX + KX_RULES_MAX + 1]; /* of the
+                                                    * present commit */
     size_t delta_count;
-    struct count_delta totals[KX_INDEXES_MAX + 1]; /* of the kept commits */
+    struct count_delta
+        totals[KX_INDEXES_MAX + KX_RULES_MAX + 1]; /* of the
+                                                    * kept commits */
     size_t total_count;
 };
 

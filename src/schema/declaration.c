@@ -28,8 +28,8 @@ static bool is_name(struct kx_slice text)
 
 /* Names are ASCII only: a name is part of keys, and must look the same wherever
  * it is written. */
-static enum kx_status read_name(struct declaration_parse *parse,
-                                struct kx_slice value, void *target)
+enum kx_status declaration_read_name(struct declaration_parse *parse,
+                                     struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
     enum kx_status status =
@@ -98,7 +98,7 @@ static enum kx_status read_missing(struct declaration_parse *parse,
 }
 
 static const struct declaration_member members[] = {
-    {"name", read_name},
+    {"name", declaration_read_name},
     {"prefix", declaration_read_prefix},
     {"depth", declaration_read_depth},
     {"fields", declaration_read_fields},

@@ -84,6 +84,8 @@ struct declared_queue {
     struct kx_slice dead; /* encoded prefix of dead jobs; size 0: they stay */
 };
 
+struct rule;
+
 /* Immutable after it is parsed, and shared by all threads that use its index.
  * All slices lie in its own talloc context. */
 struct declaration {
@@ -114,6 +116,7 @@ struct declaration {
     struct condition where[KX_WHERE_MAX]; /* all must hold */
     size_t where_count;
     struct declared_queue queue;
+    struct rule *rule;    /* NULL: the declaration is of an index */
     struct kx_slice text; /* canonical JSON with all defaults: equal texts mean
                            * equal declarations */
 };

@@ -195,9 +195,9 @@ static enum kx_status bad_pointer(struct declaration_parse *parse,
 }
 
 /* As in RFC 6901, an empty path is the whole value. */
-static enum kx_status parse_pointer(struct declaration_parse *parse,
-                                    struct kx_slice value,
-                                    struct kx_slice *pointer_out)
+enum kx_status declaration_parse_pointer(struct declaration_parse *parse,
+                                         struct kx_slice value,
+                                         struct kx_slice *pointer_out)
 {
     struct kx_slice path = {0};
     enum kx_status status = declaration_parse_text(parse, value, &path);
@@ -323,7 +323,7 @@ static enum kx_status read_field_path(struct declaration_parse *parse,
 {
     struct field_draft *draft = target;
     draft->has_path = true;
-    return parse_pointer(parse, value, &draft->field.path);
+    return declaration_parse_pointer(parse, value, &draft->field.path);
 }
 
 static enum kx_status read_field_key(struct declaration_parse *parse,
@@ -473,7 +473,7 @@ static enum kx_status read_sum_path(struct declaration_parse *parse,
 {
     struct sum_draft *draft = target;
     draft->has_path = true;
-    return parse_pointer(parse, value, &draft->sum.path);
+    return declaration_parse_pointer(parse, value, &draft->sum.path);
 }
 
 static enum kx_status read_scale(struct declaration_parse *parse,
@@ -633,7 +633,7 @@ static enum kx_status read_stored(struct declaration_parse *parse,
 {
     struct declaration *declaration = parse->declaration;
     struct kx_slice path;
-    enum kx_status status = parse_pointer(parse, value, &path);
+    enum kx_status status = declaration_parse_pointer(parse, value, &path);
     if (status != KX_OK)
         return status;
     if (path.size == 0)
@@ -715,7 +715,7 @@ static enum kx_status read_condition_path(struct declaration_parse *parse,
 {
     struct condition_draft *draft = target;
     draft->has_path = true;
-    return parse_pointer(parse, value, &draft->path);
+    return declaration_parse_pointer(parse, value, &draft->path);
 }
 
 static enum kx_status read_condition_key(struct declaration_parse *parse,
@@ -991,10 +991,9 @@ static int64_t period_of(struct kx_slice text)
     return 0;
 }
 
-/* `name` begins the sentence that refuses other values. */
-static enum kx_status read_period(struct declaration_parse *parse,
-                                  struct kx_slice value, const char *name,
-                                  int64_t *ms_out)
+enum kx_status declaration_parse_period(struct declaration_parse *parse,
+                                        struct kx_slice value, const char *name,
+                                        int64_t *ms_out)
 {
     struct kx_slice text = kx_slice(NULL, 0);
     enum kx_status status = KX_OK;
@@ -1011,7 +1010,7 @@ static enum kx_status read_period(struct declaration_parse *parse,
                                  name, DAYS_MAX);
 }
 
-static void write_period(int64_t ms, struct kx_buffer *out)
+void declaration_write_period(int64_t ms, struct kx_buffer *out)
 {
     char text[32];
     size_t i = 0;
@@ -1028,8 +1027,8 @@ enum kx_status declaration_read_tombstones(struct declaration_parse *parse,
                                            struct kx_slice value, void *target)
 {
     struct declaration *declaration = target;
-    return read_period(parse, value, "tombstones is",
-                       &declaration->tombstones_ms);
+    return declaration_parse_period(parse, value, "tombstones is",
+                                    &declaration->tombstones_ms);
 }
 
 void declaration_write_tombstones(const struct declaration *declaration,
@@ -1038,7 +1037,7 @@ void declaration_write_tombstones(const struct declaration *declaration,
     if (declaration->tombstones_ms == 0)
         return;
     kx_add_text(out, ",\"tombstones\":");
-    write_period(declaration->tombstones_ms, out);
+    declaration_write_period(declaration->tombstones_ms, out);
 }
 
 /* ---- The member queue --------------------------------------------------- */
@@ -1049,7 +1048,8 @@ static enum kx_status read_lease(struct declaration_parse *parse,
                                  struct kx_slice value, void *target)
 {
     struct declared_queue *queue = target;
-    return read_period(parse, value, "the lease is", &queue->lease_ms);
+    return declaration_parse_period(parse, value, "the lease is",
+                                    &queue->lease_ms);
 }
 
 static enum kx_status read_retry(struct declaration_parse *parse,
@@ -1059,8 +1059,8 @@ static enum kx_status read_retry(struct declaration_parse *parse,
     if (queue->retry_count == KX_RETRIES_MAX)
         return declaration_parse_bad(parse, "a queue has at most %d retries",
                                      KX_RETRIES_MAX);
-    return read_period(parse, value, "the pause before a retry is",
-                       &queue->retries_ms[queue->retry_count++]);
+    return declaration_parse_period(parse, value, "the pause before a retry is",
+                                    &queue->retries_ms[queue->retry_count++]);
 }
 
 static enum kx_status read_retries(struct declaration_parse *parse,
@@ -1148,11 +1148,11 @@ void declaration_write_queue(const struct declaration *declaration,
     if (!queue->declared)
         return;
     kx_add_text(out, ",\"queue\":{\"lease\":");
-    write_period(queue->lease_ms, out);
+    declaration_write_period(queue->lease_ms, out);
     kx_add_text(out, ",\"retries\":[");
     for (size_t i = 0; i < queue->retry_count; i++) {
         kx_add(out, ",", i > 0);
-        write_period(queue->retries_ms[i], out);
+        declaration_write_period(queue->retries_ms[i], out);
     }
     kx_add_byte(out, ']');
     if (queue->dead.size != 0) {

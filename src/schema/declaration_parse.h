@@ -70,6 +70,18 @@ enum kx_status declaration_parse_prefix(struct declaration_parse *parse,
                                         struct kx_slice value, const char *name,
                                         struct kx_slice *prefix_out);
 
+/* Reads a JSON Pointer into the declaration's memory. */
+enum kx_status declaration_parse_pointer(struct declaration_parse *parse,
+                                         struct kx_slice value,
+                                         struct kx_slice *pointer_out);
+
+/* Reads a period such as "7d"; `name` begins the sentence that refuses other
+ * values. The second function appends one in its largest unit. */
+enum kx_status declaration_parse_period(struct declaration_parse *parse,
+                                        struct kx_slice value, const char *name,
+                                        int64_t *ms_out);
+void declaration_write_period(int64_t ms, struct kx_buffer *out);
+
 /* Reads one of the words of a list, which NULL ends. *word_out is its index. */
 enum kx_status declaration_parse_word(struct declaration_parse *parse,
                                       struct kx_slice value,
@@ -81,6 +93,7 @@ enum kx_status declaration_parse_no_memory(struct declaration_parse *parse);
 
 /* Read members of a declaration, most of which a query has as well. The target
  * is the declaration. */
+declaration_member_fn declaration_read_name;
 declaration_member_fn declaration_read_prefix;
 declaration_member_fn declaration_read_depth;
 declaration_member_fn declaration_read_stored;

@@ -5,6 +5,7 @@
 
 #include "builds/aggregate_build.h"
 #include "builds/build_job.h"
+#include "builds/rule_check.h"
 #include "indexes/migrate.h"
 #include "indexes/removal_jobs.h"
 #include "indexes/verify.h"
@@ -54,7 +55,7 @@ static bool expiry_due(const struct kx_store *store)
 
 static const struct sweep_policy *const sweeps[] = {
     &aggregate_build_policy, &removal_jobs_adoption, &migrate_replace_policy,
-    &migrate_policy, &verify_policy};
+    &migrate_policy,         &rule_check_policy,     &verify_policy};
 
 /* Returns the first sweep that an index needs, and the index; or NULL. */
 static const struct sweep_policy *next_sweep(const struct writer *writer,

@@ -232,7 +232,8 @@ static command_fn *const COMMANDS[] = {
     [KX_DECLARE_INDEXES] = declare_set, [KX_MIGRATE_INDEX] = migrate_begin,
     [KX_UNDO_MIGRATION] = migrate_undo, [KX_PACE_INDEX] = declare_throttle,
     [KX_VERIFY_INDEX] = verify_begin,   [KX_ADD_TOKEN] = tokens_add,
-    [KX_REVOKE_TOKEN] = tokens_revoke,
+    [KX_REVOKE_TOKEN] = tokens_revoke,  [KX_DECLARE_RULE] = declare_rule,
+    [KX_DROP_RULE] = declare_rule_drop,
 };
 
 /* Takes one batch through all four steps. It begins with this commit, whose

@@ -217,7 +217,7 @@ for (const [name, source] of Object.entries(SOURCES)) {
       body: action === "throttle" ? '{"perSecond":null}' : undefined });
   row("migrateIndex", "PATCH", at, { ...change, ok: there(200), body: '{"store":"pointer"}' });
   row("undoMigration", "DELETE", `${at}/migration`, { ...change, ok: 404 });
-  row("dropIndex", "DELETE", at, { ...change, ok: there(204), restore: source && declaration(name, source) });
+  row("dropIndex", "DELETE", at, { ...change, ok: there(204), restore: source && ["POST", "/indexes", declaration(name, source)] });
   if (!source) continue;
   // Its entries, as keys, are those of its source; of no token for its name.
   row("getEntry", "GET", `/kv?key=${json([name, 1, "none"])}`, { ...read, ok: 404 });
@@ -250,6 +250,26 @@ for (const [name, source] of [["qa", ["a", "q"]], ["qb", ["b"]], ["qx", null]]) 
       row(`${action}Jobs`, "POST", `${at}/${action}`, { route: "write", needs: [["write", key]], ok: there(409),
         body: JSON.stringify({ receipts: [receipt(key)] }) });
 }
+// Rules: ra is for ["a","r"], rb for ["b","r"]; there is no rx. A rule is declared and
+// dropped by those that may list the entries of its prefix.
+const RULES = [["ra", ["a", "r"]], ["rb", ["b", "r"]], ["rx", null]];
+const ruleOf = (prefix) => ({ prefix, bounds: { max: 9 } });
+for (const [name, source] of RULES) {
+  const at = `/rules/${name}`;
+  const there = (status) => (source ? status : 404);
+  const change = { route: "index", needs: [["index", source], ["list", source]] };
+  row("getRule", "GET", at, { route: "read", needs: [["read", source]], ok: there(200) });
+  row("listViolations", "GET", `${at}/violations`, { route: "list", needs: [["list", source]], ok: there(200) });
+  for (const prefix of source ? RULES.map(([, p]) => p).filter(Boolean) : []) {
+    const both = { route: "index", needs: [["index", prefix], ["list", prefix], ...change.needs] };
+    if (prefix === source) row("putRule", "PUT", at, { ...both, ok: 200, body: JSON.stringify(ruleOf(prefix)) });
+    row("putRule", "PUT", `${at}?dry=1`, { route: "index", needs: both.needs.slice(0, 2), ok: 200,
+      body: JSON.stringify(ruleOf(prefix)) });
+  }
+  row("dropRule", "DELETE", at, { ...change, ok: there(204),
+    restore: source && ["PUT", at, ruleOf(source)] });
+}
+row("listRules", "GET", "/rules", { route: "read", ok: 200 });
 // Receipts in /atomic name no queue; a dry run would tell whether there is a job.
 for (const key of [["a", "q", "none"], ["b", "none"]])
   for (const dry of [false, true])
@@ -384,7 +404,7 @@ async function look(send, token, request) {
   else wrongly.set(request.operation, [...(wrongly.get(request.operation) ?? []),
     `${token.name}: ${request.method} ${request.path} ${request.body ?? ""}: ${status} ${missing(text) ?? ""}, ` +
     `not ${want.statuses} ${want.scope ?? ""}: ${text.slice(0, 300)}`]);
-  if (status < 300 && request.restore) await ask("POST", "/indexes", request.restore);
+  if (status < 300 && request.restore) await ask(...request.restore);
 }
 
 async function main() {
@@ -397,6 +417,8 @@ async function main() {
   await ask("POST", "/indexes", FOLDING);
   for (const [name, prefix] of [["qa", ["a", "q"]], ["qb", ["b"]]])
     await ask("POST", "/indexes", { name, prefix, fields: ["/due"], queue: {} });
+  for (const [name, prefix] of RULES)
+    if (prefix) await ask("PUT", `/rules/${name}`, ruleOf(prefix));
   const tokens = await makeTokens();
   // A dropped index has not been verified: that row comes before it is.
   const order = rows.filter((r) => r.operation !== "dropIndex");
@@ -407,7 +429,7 @@ async function main() {
     for (const request of order) {
       for (const token of walkers) await look(send, token, request);
       if (request.operation === "dropIndex" && request.restore)
-        await ask("POST", `/indexes/${request.restore.name}/verify`);
+        await ask("POST", `/indexes/${request.restore[2].name}/verify`);
     }
   const routes = execFileSync(kindex, ["serve", "--print-routes"], { encoding: "utf8" });
   const operations = routes.split("\n").filter(Boolean).map((line) => line.split(" ")[2]);

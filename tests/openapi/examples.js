@@ -183,6 +183,16 @@ claimJobs again
 failJobs retry
 getQueue mail
 getQueue queue-not-found
+putRule stock
+putEntry rule-violated
+putEntry apples
+putRule dry
+putRule bad-rule-definition
+listRules all
+getRule stock
+getRule rule-not-found
+listViolations none
+dropRule drop
 getMetrics metrics
 getBackup backup
 createBackupTicket ticket

@@ -5,6 +5,7 @@
 #define NDJSON "application/x-ndjson"
 #define INDEX "{\"name\":\"i\",\"prefix\":[\"p\"],\"fields\":[\"/x\"]"
 /* Of the entry ["p","q"], which is not claimed. */
+#define RULE "{\"prefix\":[\"p\",\"r\"],\"bounds\":{\"min\":0}}"
 #define RECEIPTS "{\"receipts\":[\"AAAAAAAAAAECcAACcQA\"]}"
 #define GRANTS "\"grants\":[{\"prefix\":[\"p\"],\"scopes\":[\"read\"]}]}"
 
@@ -174,6 +175,18 @@ const struct request_row route_requests[] = {
     {METHOD_POST, "/queues/q/fail", TEXT(RECEIPTS), NULL, 409},
     {METHOD_DELETE, "/kv/p/q/=1", NOTHING, NULL, 204},
     {METHOD_DELETE, "/indexes/q", NOTHING, NULL, 204},
+
+    {METHOD_PUT, "/rules/r?dry=1", TEXT(RULE), NULL, 200},
+    {METHOD_PUT, "/rules/r", TEXT(RULE), NULL, 201},
+    {METHOD_PUT, "/rules/r", TEXT("{\"bounds\":1}"), NULL, 400},
+    {METHOD_GET, "/rules", NOTHING, NULL, 200},
+    {METHOD_GET, "/rules/r", NOTHING, NULL, 200},
+    {METHOD_GET, "/rules/s", NOTHING, NULL, 404},
+    {METHOD_GET, "/rules/r/violations", NOTHING, NULL, 200},
+    {METHOD_GET, "/rules/s/violations", NOTHING, NULL, 404},
+    {METHOD_PUT, "/kv/p/r/=1", TEXT("-1"), NULL, 422},
+    {METHOD_DELETE, "/rules/r", NOTHING, NULL, 204},
+    {METHOD_DELETE, "/rules/r", NOTHING, NULL, 404},
 
     /* From the first token on every request needs one. */
     {METHOD_POST, "/tokens", TEXT("{\"name\":\"u\"," GRANTS), NULL, 201},

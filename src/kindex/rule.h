@@ -1,0 +1,54 @@
+/* Rules: what entries under a prefix must be, whichever way they are written.
+ */
+#ifndef KINDEX_RULE_H
+#define KINDEX_RULE_H
+
+#include "kindex/index.h"
+
+/* The name of a rule's state in JSON: "checking" while the entries that were
+ * there before the rule are read (KX_INDEX_BUILDING), "ready", or "conflicted"
+ * while some entries violate the rule. */
+const char *kx_rule_state_text(enum kx_index_state state);
+
+struct kx_rule_info {
+    struct kx_slice name;
+    struct kx_slice declaration; /* JSON text, all defaults filled in */
+    struct kx_slice prefix;      /* encoded parts */
+    enum kx_index_state state;
+    uint64_t done;       /* entries read while it is checking */
+    uint64_t total;      /* an estimate until the end */
+    uint64_t violations; /* stored entries that violate it; while it is
+                          * checking, those found so far */
+};
+
+/* Inside a view. The slices are valid until the end of the view. KX_OK or
+ * KX_RULE_ABSENT. */
+enum kx_status kx_rule_find(struct kx_reader *reader, struct kx_slice name,
+                            struct kx_rule_info *info_out);
+/* The n-th rule in name order; KX_END after the last. */
+enum kx_status kx_rule_at(struct kx_reader *reader, size_t n,
+                          struct kx_rule_info *info_out);
+
+/* What is wrong with an entry. */
+struct kx_violation {
+    const char *member;       /* of the declaration: "schema", "ttl" ... */
+    struct kx_slice pointer;  /* JSON Pointer into the value */
+    struct kx_slice value;    /* the JSON there; size 0: nothing, or
+                               * more than KX_FOUND_MAX bytes */
+    struct kx_slice expected; /* what would be right, such as "at least 0" */
+};
+
+/* A declaration that tests entries without being a rule of a store. Belongs to
+ * one thread. kx_rule_read: KX_OK, KX_BAD_JSON, KX_JSON_TOO_DEEP, KX_BAD_RULE,
+ * KX_NO_MEMORY; it lies in talloc context mem. kx_rule_test: KX_OK; KX_ABSENT:
+ * the declaration does not cover the entry; KX_RULE_VIOLATED, whose slices are
+ * valid until the next call; KX_NO_MEMORY. */
+struct kx_rule;
+enum kx_status kx_rule_read(void *mem, struct kx_slice declaration,
+                            struct kx_rule **rule_out, struct kx_fault *fault);
+struct kx_slice kx_rule_prefix(const struct kx_rule *rule);
+struct kx_slice kx_rule_text(const struct kx_rule *rule);
+enum kx_status kx_rule_test(struct kx_rule *rule, const struct kx_entry *entry,
+                            struct kx_violation *violation_out);
+
+#endif

@@ -1,0 +1,72 @@
+/* A rule: what the entries under a prefix must be. Its declaration is a struct
+ * declaration with a `rule`; this room parses it, writes its canonical text and
+ * tests entries. Any thread may parse a rule and use a parsed one. */
+#ifndef RULE_H
+#define RULE_H
+
+#include "entry/record.h"
+#include "schema/declaration.h"
+#include "schema/index_document.h"
+
+struct json_schema;
+
+/* When entries expire. */
+struct rule_ttl {
+    bool declared;
+    int64_t default_ms;   /* of a write that says nothing; 0: never */
+    int64_t max_ms;       /* 0: any */
+    struct kx_slice from; /* JSON Pointer to the time; size 0: none */
+};
+
+/* What a rule demands. All slices lie in the declaration's talloc context. */
+struct rule {
+    struct json_schema *schema; /* NULL: any value */
+    struct kx_slice schema_text;
+    bool bounded;        /* each value is a number from min to max */
+    struct kx_slice min; /* JSON numbers; size 0: no bound */
+    struct kx_slice max;
+    struct rule_ttl ttl;
+};
+
+/* Reads a rule from text that may be invalid JSON, into talloc context mem. Its
+ * name_key begins with RULE_ROWS_MARK, with which no key of a client begins.
+ * KX_OK; KX_BAD_JSON; KX_JSON_TOO_DEEP; KX_BAD_RULE with pointer, detail and
+ * perhaps suggestion; KX_NO_MEMORY. On errors nothing remains in mem. */
+enum { RULE_ROWS_MARK = 0xfe };
+enum kx_status rule_parse(void *mem, struct kx_slice text,
+                          struct declaration **declaration_out,
+                          struct kx_fault *fault);
+
+/* Where entries are tested. */
+struct rule_work {
+    struct index_document document;
+    struct kx_buffer number;   /* text of a value that is a number */
+    struct kx_buffer pointer;  /* of the last violation */
+    struct kx_buffer expected; /* of the last violation */
+    struct charge *charge;     /* pays for the tests; NULL: not counted */
+};
+
+/* Makes the work of a talloc context. */
+void rule_work_init(struct rule_work *work, void *owner);
+
+/* Tests an entry. KX_OK; KX_RULE_VIOLATED, with *violation_out, whose slices
+ * lie in the work or the record until the next test; KX_NO_MEMORY. */
+enum kx_status rule_test(const struct rule *rule, const struct record *record,
+                         struct rule_work *work,
+                         struct kx_violation *violation_out);
+
+/* Returns whether an entry that violates the rule before a write and after it
+ * has become no worse: it does so at the same place in the same way, and a
+ * number beyond its bounds has not moved away from them. */
+bool rule_is_no_worse(const struct rule *rule,
+                      const struct kx_violation *before,
+                      const struct kx_violation *now);
+
+/* Sets record->expires_at_ms, which is what a write at now_ms says (0:
+ * nothing), to what the rule says. KX_OK; KX_RULE_VIOLATED, as rule_test;
+ * KX_NO_MEMORY. */
+enum kx_status rule_expiry(const struct rule *rule, struct record *record,
+                           int64_t now_ms, struct rule_work *work,
+                           struct kx_violation *violation_out);
+
+#endif
