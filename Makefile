@@ -43,7 +43,7 @@ $(BUILD)/%.o: %.c
 
 $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
 # Handlers have small stacks (api/exchange/fiber.h); with sanitizers, without HARDEN, frames are larger.
-$(addsuffix /%.o,$(addprefix $(BUILD)/api/,access admin commits console counts entries exchange feeds forward http indexes kvconnect queues rest)): WARN += $(if $(HARDEN),-Wframe-larger-than=16384)
+$(addsuffix /%.o,$(addprefix $(BUILD)/api/,access admin commits console counts entries exchange feeds forward http identity indexes kvconnect queues rest)): WARN += $(if $(HARDEN),-Wframe-larger-than=16384)
 $(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(filter-out %.c %.h %.md %.png,$(wildcard api/console/*))
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
 $(BUILD)/api/admin/ops.o: INCLUDE += -Wa,-I$(BUILD)

@@ -11,6 +11,7 @@
 #include "access/access_state.h"
 #include "access/audit.h"
 #include "http/service.h"
+#include "identity/identity.h"
 
 /* ---- The limit of a token on requests in a minute ----------------------- */
 
@@ -30,9 +31,14 @@ static uint64_t requests_of(uint64_t counter)
                : 0;
 }
 
+static atomic_uint_fast64_t *counter_of(struct kx_token *token)
+{
+    return token->shared_uses != NULL ? token->shared_uses : &token->uses;
+}
+
 static uint64_t count_one(struct kx_token *token)
 {
-    atomic_uint_fast64_t *counter = &token->uses;
+    atomic_uint_fast64_t *counter = counter_of(token);
     uint64_t window = now_seconds() / WINDOW_SECONDS << NUMBER_BITS;
     uint_fast64_t before = atomic_load(counter);
     uint64_t now;
@@ -77,7 +83,7 @@ bool access_count(struct request *request, struct reply *reply)
 static void add_quota(struct request *request, struct reply *reply)
 {
     uint64_t quota = request->service->options->token_rate;
-    uint64_t used = requests_of(atomic_load(&request->caller.token->uses));
+    uint64_t used = requests_of(atomic_load(counter_of(request->caller.token)));
     if (used >= quota / 2)
         add_headers(request, reply, used < quota ? quota - used : 0);
 }
@@ -186,8 +192,10 @@ static bool is_over(const struct kx_token *token)
            (token->expires_at_ms != 0 && token->expires_at_ms <= kx_now_ms());
 }
 
-static bool are_any(const struct request *request)
+bool access_needs_token(const struct request *request)
 {
+    if (request->service->identities != NULL)
+        return true;
     return request->caller.standby_read
                ? kx_follower_tokens_any(request->reader)
                : kx_tokens_any(request->service->store);
@@ -200,6 +208,28 @@ static struct kx_token *look_up(const struct request *request, const char *id)
                : kx_token_find(request->service->store, kx_text(id));
 }
 
+static bool is_jwt(const struct request *request, const char *text)
+{
+    return request->service->issuer != NULL &&
+           strncmp(text, BEGIN, BEGIN_SIZE) != 0;
+}
+
+/* The token of a JSON Web Token lives as long as the request. */
+static bool find_identity(struct request *request, struct reply *reply,
+                          const char *text)
+{
+    struct jwt jwt;
+    const struct service *service = request->service;
+    const char *why =
+        issuer_check(service->issuer, kx_text(text), request->memory, &jwt);
+    if (why != NULL)
+        return refuse_token(request, reply, BAD_TOKEN, why);
+    request->caller.token =
+        identity_of_jwt(service->identities, &jwt, request->memory);
+    reply->body.failed |= request->caller.token == NULL;
+    return request->caller.token != NULL;
+}
+
 /* An unknown id and a wrong secret get the same answer, so that it tells
  * nothing about ids. Only a caller with the right secret learns that the token
  * has expired. */
@@ -210,6 +240,8 @@ static bool find_token(struct request *request, struct reply *reply)
     if (text == NULL)
         return refuse_token(request, reply, NO_TOKEN,
                             "The request has no Authorization: Bearer.");
+    if (is_jwt(request, text))
+        return find_identity(request, reply, text);
     if (!credential_read(kx_text(text), &credential))
         return refuse_token(request, reply, BAD_TOKEN,
                             "The credential is not a Kindex access token.");
@@ -262,7 +294,7 @@ bool access_admit(struct request *request, struct reply *reply)
 {
     if (request->route->scope == SCOPE_NONE)
         return true;
-    if (!are_any(request))
+    if (!access_needs_token(request))
         return admit_unknown(request, reply);
     if (request->route->scope == SCOPE_OPTIONAL &&
         access_bearer(request) == NULL)
@@ -282,7 +314,7 @@ bool access_holds(const struct request *request)
     return (request->route->scope <= SCOPE_OPTIONAL && !caller->ticket) ||
            caller->forwarded ||
            (caller->standby_read && request->reader == NULL) ||
-           !are_any(request);
+           !access_needs_token(request);
 }
 
 /* A standby learns that a token was revoked when it looks it up. */

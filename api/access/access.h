@@ -1,6 +1,7 @@
 /* The rights of callers. While there are no tokens, every client has all
- * rights. Once there is a token, every request needs one, except on routes of
- * SCOPE_NONE and SCOPE_OPTIONAL.
+ * rights. Once there is a token, and always with --grants, every request needs
+ * one, except on routes of SCOPE_NONE and SCOPE_OPTIONAL. It is an access token
+ * of the store or, with --jwt-keys, a JSON Web Token.
  *
  * access_admit checks the token and its scopes once, before the body is read. A
  * handler parses the keys of its request, checks them with the functions below,
@@ -47,6 +48,11 @@ bool credential_fits(const struct credential *credential,
  * the route's scope for some keys. On false the request is refused, and reply
  * is complete (401, 403, 429). */
 bool access_admit(struct request *request, struct reply *reply);
+
+/* True if the server answers only requests with a token, except on routes of
+ * SCOPE_NONE and SCOPE_OPTIONAL: it has tokens, or accepts other identities. On
+ * a standby only while the request is admitted. */
+bool access_needs_token(const struct request *request);
 
 /* Returns the text after "Authorization: Bearer", unchecked, or NULL without
  * that header. The text is valid as long as the request's head. */

@@ -14,10 +14,20 @@ enum {
     SHOWN = 8         /* bytes of a digest */
 };
 
+/* Returns the id of the token and, if it is not of the store, whom it names:
+ * `0123456789abcdef sub="ada"`, in the request's memory. */
 static const char *name_of(const struct request *request)
 {
     const struct kx_token *token = request->caller.token;
-    return token != NULL ? token->id : "none";
+    struct kx_buffer text;
+    if (token == NULL || token->issuer.size == 0)
+        return token != NULL ? token->id : "none";
+    kx_buffer_init(&text, request->memory);
+    kx_add_text(&text, token->id);
+    kx_add_text(&text, " sub=");
+    kx_json_escape(token->name, &text);
+    kx_add_byte(&text, '\0');
+    return text.failed ? token->id : (const char *)text.data;
 }
 
 /* The size of the subject in the line. The subject is the name of an index or

@@ -34,19 +34,23 @@ static struct backup_ticket *free_place(struct backup_tickets *tickets,
 }
 
 enum kx_status backup_tickets_make(struct backup_tickets *tickets,
-                                   const char *token, int64_t now_ms,
+                                   struct kx_token *token, int64_t now_ms,
                                    struct backup_ticket *ticket_out)
 {
     uint8_t random[BACKUP_TICKET_SIZE / 2];
-    struct backup_ticket made = {.expires_at_ms = now_ms + BACKUP_TICKET_MS};
+    struct backup_ticket made = {.token = token,
+                                 .expires_at_ms = now_ms + BACKUP_TICKET_MS};
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
         return KX_FAILED;
     kx_hex_write(kx_slice(random, sizeof random), made.text);
-    snprintf(made.token, sizeof made.token, "%s", token);
     pthread_mutex_lock(&tickets->lock);
     struct backup_ticket *place = free_place(tickets, now_ms);
-    if (place != NULL)
+    if (place != NULL) {
+        kx_token_release(place->token); /* of a ticket that has expired */
         *place = *ticket_out = made;
+        if (token != NULL)
+            kx_token_keep(token);
+    }
     pthread_mutex_unlock(&tickets->lock);
     return place != NULL ? KX_OK : KX_BUSY;
 }
@@ -145,15 +149,13 @@ void backup_ticket_create(struct request *request, struct reply *reply)
 {
     struct input_error error;
     struct backup_ticket ticket;
-    const struct kx_token *token = request->caller.token;
     char end[64];
     if (!query_params_none(request, &error)) {
         input_error_reply(request, reply, &error);
         return;
     }
-    enum kx_status status = backup_tickets_make(request->service->tickets,
-                                                token != NULL ? token->id : "",
-                                                kx_now_ms(), &ticket);
+    enum kx_status status = backup_tickets_make(
+        request->service->tickets, request->caller.token, kx_now_ms(), &ticket);
     if (status == KX_BUSY) {
         problem(request, reply, PROBLEM_OVERLOADED,
                 "%d tickets for backups are open; each ends when it is "
@@ -179,15 +181,13 @@ void backup_ticket_create(struct request *request, struct reply *reply)
 
 /* Gives the request the rights of the client that made the ticket, as long as
  * its token is valid or, without a token, as long as there are no tokens. */
-static bool take_ticket(struct request *request, const char *token)
+static bool take_ticket(struct request *request, struct kx_token *token)
 {
     struct caller *caller = &request->caller;
     kx_token_release(caller->token);
     caller->ticket = true;
-    caller->token = token[0] != '\0'
-                        ? kx_token_find(request->service->store, kx_text(token))
-                        : NULL;
-    return (caller->token != NULL || token[0] == '\0') && access_holds(request);
+    caller->token = token;
+    return access_holds(request);
 }
 
 /* The log must not contain the ticket. */

@@ -17,8 +17,8 @@ enum {
 
 struct backup_ticket {
     char text[BACKUP_TICKET_SIZE + 1];
-    char token[KX_TOKEN_ID_SIZE + 1]; /* "": none was needed */
-    int64_t expires_at_ms;            /* 0: this place is free */
+    struct kx_token *token; /* a reference; NULL: none was needed */
+    int64_t expires_at_ms;  /* 0: this place is free */
 };
 
 /* Zeroed, with the lock initialized. */
@@ -27,15 +27,16 @@ struct backup_tickets {
     struct backup_ticket all[BACKUP_TICKETS_MAX];
 };
 
-/* Makes a ticket for the holder of a token ("": no token). Returns KX_OK,
+/* Makes a ticket for the holder of a token (NULL: no token), to which the table
+ * adds a reference; that in ticket_out is not the caller's. Returns KX_OK,
  * KX_BUSY if there are too many unused tickets, or KX_FAILED if the system has
  * no random numbers. Any thread. */
 enum kx_status backup_tickets_make(struct backup_tickets *tickets,
-                                   const char *token, int64_t now_ms,
+                                   struct kx_token *token, int64_t now_ms,
                                    struct backup_ticket *ticket_out);
 
-/* Uses up a ticket. Returns false if it never existed, was used or has expired.
- * Any thread. */
+/* Uses up a ticket; the caller releases its token. Returns false if the ticket
+ * never existed, was used or has expired. Any thread. */
 bool backup_tickets_take(struct backup_tickets *tickets, struct kx_slice text,
                          int64_t now_ms, struct backup_ticket *ticket_out);
 

@@ -227,6 +227,12 @@ static void tokens_write(const struct kx_token *token, const char *text,
     kx_add_text(out, token->id);
     kx_add_text(out, "\",\"name\":");
     kx_json_escape(token->name, out);
+    if (token->issuer.size > 0) {
+        kx_add_text(out, ",\"sub\":");
+        kx_json_escape(token->name, out);
+        kx_add_text(out, ",\"issuer\":");
+        kx_json_escape(token->issuer, out);
+    }
     kx_add_text(out, ",\"grants\":[");
     for (size_t i = 0; i < token->grant_count; i++) {
         if (i > 0)
@@ -234,11 +240,11 @@ static void tokens_write(const struct kx_token *token, const char *text,
         add_grant(&token->grants[i], out);
     }
     kx_add_byte(out, ']');
-    if (!token->fixed)
+    if (token->created_at_ms != 0)
         add_time("createdAt", token->created_at_ms, out);
     if (token->expires_at_ms != 0)
         add_time("expiresAt", token->expires_at_ms, out);
-    if (token->fixed)
+    if (token->fixed && token->issuer.size == 0)
         kx_add_text(out, ",\"fixed\":true");
     if (text != NULL) {
         kx_add_text(out, ",\"token\":\"");
@@ -380,7 +386,7 @@ void token_self(struct request *request, struct reply *reply)
     access_asked(request);
     answer_json(reply, 200);
     reply_header(reply, "Cache-Control", "no-store");
-    kx_add_text(&reply->body, kx_tokens_any(request->service->store)
+    kx_add_text(&reply->body, access_needs_token(request)
                                   ? "{\"required\":true,\"token\":"
                                   : "{\"required\":false,\"token\":");
     if (token != NULL)

@@ -145,6 +145,42 @@ static bool agree_on_tls(const struct options *options)
     return missing == NULL;
 }
 
+/* What is wrong with the place of the keys, or NULL. */
+static const char *wrong_keys(const struct options *options)
+{
+    const char *keys = options->jwt_keys;
+    if (strncmp(keys, "https://", 8) == 0)
+        return NULL;
+    if (strstr(keys, "://") != NULL)
+        return "--jwt-keys takes a file or an https:// address";
+    return options->jwt_ca != NULL
+               ? "--jwt-ca is for keys from an https:// address"
+               : NULL;
+}
+
+/* A token's issuer and audience are always checked, and what it grants must be
+ * stated. */
+static bool agree_on_identities(const struct options *options)
+{
+    const char *keys = options->jwt_keys;
+    const char *needed[] = {options->jwt_issuer, options->jwt_audience,
+                            options->grants};
+    const char *wrong = NULL;
+    size_t given = 0;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        given += needed[i] != NULL;
+    if (keys == NULL && (given > 0 || options->jwt_ca != NULL))
+        wrong = "--jwt-issuer, --jwt-audience, --jwt-ca and --grants need "
+                "--jwt-keys";
+    else if (keys != NULL && given < sizeof needed / sizeof *needed)
+        wrong = "--jwt-keys needs --jwt-issuer, --jwt-audience and --grants";
+    else if (keys != NULL)
+        wrong = wrong_keys(options);
+    if (wrong != NULL)
+        fprintf(stderr, "kindex: %s\n", wrong);
+    return wrong == NULL;
+}
+
 /* Checks the options of a database, including those that a database replaces.
  */
 static bool agree_on_engine(const struct options *options)
@@ -235,6 +271,7 @@ bool options_read(struct options *options, int argc, char **argv)
             !set(options, row, option->initial, FROM_DEFAULT))
             return false;
     return read_environment(options) && read_flags(options, argc, argv) &&
-           agree_on_tls(options) && agree_on_engine(options) &&
-           agree_on_archive(options) && apply_ephemeral(options);
+           agree_on_tls(options) && agree_on_identities(options) &&
+           agree_on_engine(options) && agree_on_archive(options) &&
+           apply_ephemeral(options);
 }

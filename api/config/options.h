@@ -39,7 +39,7 @@ enum forward_mode {
 enum option_source { FROM_DEFAULT, FROM_ENVIRONMENT, FROM_FLAG };
 
 enum {
-    OPTIONS_MAX = 64,
+    OPTIONS_MAX = 72,
     OPTION_EXPECTED_MAX = 320 /* bytes of a description of valid texts */
 };
 
@@ -96,7 +96,13 @@ struct options {
     bool insecure;
     const char *port_file; /* NULL: none */
     const char *token_file;
-    const char *host_names;  /* separated by commas; NULL: none */
+    const char *jwt_keys; /* a file or an https address; NULL: no JSON Web
+                           * Tokens */
+    const char *jwt_issuer;
+    const char *jwt_audience;
+    const char *jwt_ca;     /* authorities of jwt_keys; NULL: the system's */
+    const char *grants;     /* file with the grants of identities; NULL: none */
+    const char *host_names; /* separated by commas; NULL: none */
     const char *cors_origin; /* separated by commas; NULL: none */
     bool console;            /* pages for a browser */
     uint64_t token_rate;     /* requests per minute with one token */

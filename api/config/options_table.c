@@ -56,6 +56,20 @@ static const struct option_row TABLE[] = {
      0,
      "file with an access token that has all rights; created with a new "
      "token if missing"},
+    {"jwt-keys", OPTION_TEXT, offsetof(struct options, jwt_keys), NULL, 0, 0,
+     "accept JSON Web Tokens (RS256, ES256, EdDSA) signed with a key of this "
+     "JWK set: a file, or an https:// address that is fetched again every 10 "
+     "minutes"},
+    {"jwt-issuer", OPTION_TEXT, offsetof(struct options, jwt_issuer), NULL, 0,
+     0, "claim iss that JSON Web Tokens must have"},
+    {"jwt-audience", OPTION_TEXT, offsetof(struct options, jwt_audience), NULL,
+     0, 0, "claim aud that JSON Web Tokens must have"},
+    {"jwt-ca", OPTION_TEXT, offsetof(struct options, jwt_ca), NULL, 0, 0,
+     "authorities (PEM) to trust for --jwt-keys https://.. instead of the "
+     "system's"},
+    {"grants", OPTION_TEXT, offsetof(struct options, grants), NULL, 0, 0,
+     "file that says what the holders of JSON Web Tokens may do, such as "
+     "[{\"scopes\":[\"read\",\"list\"],\"prefix\":[\"users\",\"{sub}\"]}]"},
     {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
      "600000", 1, 1000000000, "requests per minute with one access token"},
     {"token-streams", OPTION_NUMBER, offsetof(struct options, token_streams),

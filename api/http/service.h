@@ -16,6 +16,8 @@ struct tenants;
 struct backup_tickets;
 struct metrics_history;
 struct tls_keyring;
+struct issuer;
+struct identities;
 struct workers;
 
 enum { ROUTES_MAX = 72, STATUS_CLASSES = 6 };
@@ -63,9 +65,12 @@ struct service {
     const struct options *options;
     const struct route_table *routes; /* all operations (server/routes.c) */
     struct tenants *tenants;
-    struct tls_keyring *keyring; /* NULL: no TLS */
-    handler_fn *forward;         /* runs in place of a route's handler if the
-                                  * active node answers; NULL: no other nodes */
+    struct tls_keyring *keyring;   /* NULL: no TLS */
+    struct issuer *issuer;         /* NULL: no JSON Web Tokens */
+    struct identities *identities; /* NULL: no --grants. If there are any, no
+                                    * request without a token is answered */
+    handler_fn *forward;           /* runs in place of a route's handler if the
+                                    * active node answers; NULL: no other nodes */
     struct backup_tickets *tickets;
     struct metrics_history *history; /* added to by the main thread */
     struct workers *workers;

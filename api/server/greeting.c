@@ -44,7 +44,8 @@ static void print_text(const struct service *service,
     char url[ADDRESS_URL_MAX];
     const char *file = service->options->token_file;
     bool standby = service->store == NULL;
-    bool tokens = !standby && kx_tokens_any(service->store);
+    bool tokens = !standby && (service->identities != NULL ||
+                               kx_tokens_any(service->store));
     const char *engine = service->options->engine;
     printf("Kindex " KX_VERSION " %s %s on",
            standby ? "is a standby for" : "serves",

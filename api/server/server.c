@@ -20,6 +20,7 @@
 #include "exchange/exchange_call.h"
 #include "exchange/workers.h"
 #include "forward/forward.h"
+#include "identity/identity.h"
 #include "s3/s3.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
@@ -117,6 +118,20 @@ static bool start_forwarding(struct server *server)
     return forward_start() || report("cannot", "start", "memory ran out");
 }
 
+/* Opens what identifies a caller without an access token. */
+static bool start_identities(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct service *service = &server->service;
+    char why[300];
+    service->identities = identities_open(options, why, sizeof why);
+    if (service->identities == NULL)
+        return report("cannot use --grants", options->grants, why);
+    service->issuer = issuer_open(options, why, sizeof why);
+    return service->issuer != NULL ||
+           report("cannot use --jwt-keys", options->jwt_keys, why);
+}
+
 /* Opens the parts that connections need. TLS starts with the first certificate,
  * or not at all. */
 static bool start_visits(struct server *server)
@@ -129,6 +144,8 @@ static bool start_visits(struct server *server)
     if (service->tenants == NULL)
         return report("cannot", "start", "memory ran out");
     if (service->role.shared && !start_forwarding(server))
+        return false;
+    if (options->jwt_keys != NULL && !start_identities(server))
         return false;
     if (options->tls_cert == NULL)
         return true;
@@ -246,7 +263,8 @@ static bool is_closed(const struct options *options)
 
 static bool needs_token(const struct options *options)
 {
-    return is_closed(options) && options->token_file == NULL;
+    return is_closed(options) && options->token_file == NULL &&
+           options->grants == NULL;
 }
 
 /* False if there is no store yet: a new one has no tokens. */
@@ -360,18 +378,29 @@ static bool write_port_file(const struct server *server)
            report("cannot write", path, strerror(errno));
 }
 
+/* Reads the files again that may change while the server runs. False if there
+ * is no such file. */
+static bool reload(const struct service *service)
+{
+    if (service->keyring != NULL)
+        tls_keyring_reload(service->keyring);
+    if (service->identities != NULL)
+        identities_reload(service->identities);
+    if (service->issuer != NULL)
+        issuer_reload(service->issuer);
+    return service->keyring != NULL || service->identities != NULL;
+}
+
 /* Returns true if the signal means shut down. SIGHUP does not if there are
- * certificates to be read again, or if it comes from a supervisor and not from
- * a terminal that was closed. */
+ * files to be read again, or if it comes from a supervisor and not from a
+ * terminal that was closed. */
 static bool take_signal(const struct server *server)
 {
     struct signalfd_siginfo info;
     if (read(server->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return false;
-    if (info.ssi_signo == SIGHUP && server->service.keyring != NULL) {
-        tls_keyring_reload(server->service.keyring);
+    if (info.ssi_signo == SIGHUP && reload(&server->service))
         return false;
-    }
     if (info.ssi_signo == SIGHUP && getenv("NOTIFY_SOCKET") != NULL)
         return false;
     kx_log(KX_LOG_INFO, "stopping", "signal=%u", info.ssi_signo);
@@ -507,6 +536,8 @@ int server_run(const struct options *options)
     listen_sockets_close(&server.sockets);
     mhd_socket_stop();
     tls_keyring_close(server.service.keyring);
+    issuer_close(server.service.issuer);
+    identities_close(server.service.identities);
     tenants_close(server.service.tenants);
     forward_stop();
     close(server.signal_fd);

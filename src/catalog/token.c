@@ -58,9 +58,10 @@ bool kx_token_is_whole(const struct kx_token *token, enum kx_scope scope)
     return false;
 }
 
-void token_keep(struct kx_token *token)
+struct kx_token *kx_token_keep(struct kx_token *token)
 {
     atomic_fetch_add(&((struct counted_token *)token)->references, 1);
+    return token;
 }
 
 void kx_token_release(struct kx_token *token)
@@ -86,7 +87,7 @@ static bool copy_grants(struct counted_token *counted,
     return good;
 }
 
-struct kx_token *token_copy(const struct kx_token *token)
+struct kx_token *kx_token_copy(const struct kx_token *token)
 {
     struct counted_token *counted = talloc_zero(NULL, struct counted_token);
     if (counted == NULL)
@@ -96,8 +97,10 @@ struct kx_token *token_copy(const struct kx_token *token)
     counted->token.fixed = token->fixed;
     counted->token.created_at_ms = token->created_at_ms;
     counted->token.expires_at_ms = token->expires_at_ms;
+    counted->token.shared_uses = token->shared_uses;
     counted->references = 1;
     if (kx_slice_copy(counted, token->name, &counted->token.name) &&
+        kx_slice_copy(counted, token->issuer, &counted->token.issuer) &&
         copy_grants(counted, token))
         return &counted->token;
     talloc_free(counted);
@@ -221,7 +224,7 @@ enum kx_status token_read(struct kx_slice row, struct kx_token **token_out)
         status = read_document(mem, document, &token);
     if (mem == NULL || row_json_starved())
         status = KX_NO_MEMORY;
-    *token_out = status == KX_OK ? token_copy(&token) : NULL;
+    *token_out = status == KX_OK ? kx_token_copy(&token) : NULL;
     if (status == KX_OK && *token_out == NULL)
         status = KX_NO_MEMORY;
     json_decref(document);

@@ -4,13 +4,6 @@
 
 #include "engine/engine.h"
 
-/* Returns a copy with one reference, to be released by kx_token_release; NULL
- * if memory ran out. */
-struct kx_token *token_copy(const struct kx_token *token);
-
-/* Adds a reference, to be released by kx_token_release. Any thread. */
-void token_keep(struct kx_token *token);
-
 /* Fills in the write that stores a token, or with ROW_DELETE removes it, in
  * talloc context mem. False if memory ran out. */
 bool token_row(void *mem, const struct kx_token *token,

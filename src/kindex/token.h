@@ -36,18 +36,21 @@ bool kx_prefix_covers(struct kx_slice prefix, struct kx_slice start,
 
 enum { KX_TOKEN_ID_SIZE = 16, KX_TOKEN_DIGEST_SIZE = 32 };
 
-/* A token. All members but the last two are constant. */
+/* A token. All members but the last three are constant. */
 struct kx_token {
     char id[KX_TOKEN_ID_SIZE + 1];        /* hexadecimal digits */
     uint8_t digest[KX_TOKEN_DIGEST_SIZE]; /* of its secret, which is not kept */
     bool fixed; /* by kx_token_fix: not stored, cannot be revoked */
     struct kx_slice name;
+    struct kx_slice issuer; /* that vouches for `name`; empty: the store */
     int64_t created_at_ms;
     int64_t expires_at_ms; /* 0: never */
     const struct kx_grant *grants;
     size_t grant_count;
     atomic_bool revoked;
     atomic_uint_fast64_t uses; /* counter for users of the token; 0 at first */
+    atomic_uint_fast64_t *shared_uses; /* replaces `uses` for several tokens of
+                                        * one subject; NULL: none does */
 };
 
 /* Returns whether the token has the scope for all keys. */
@@ -64,6 +67,11 @@ bool kx_tokens_any(const struct kx_store *store);
 struct kx_token *kx_token_find(struct kx_store *store, struct kx_slice id);
 struct kx_token *kx_token_after(struct kx_store *store, struct kx_slice id);
 void kx_token_release(struct kx_token *token);
+/* Returns a copy with one reference, which is not in a store; NULL if memory
+ * ran out. The counter of shared_uses must outlive the copy. */
+struct kx_token *kx_token_copy(const struct kx_token *token);
+/* Adds a reference, to be dropped by kx_token_release; returns the token. */
+struct kx_token *kx_token_keep(struct kx_token *token);
 /* Adds a copy of a token until the store is closed; it replaces a stored token
  * with the same id. KX_OK, KX_TOO_MANY_TOKENS, KX_NO_MEMORY. */
 enum kx_status kx_token_fix(struct kx_store *store,

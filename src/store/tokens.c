@@ -153,7 +153,7 @@ struct kx_token *tokens_find(struct tokens *tokens, struct kx_slice id)
     pthread_rwlock_rdlock(&tokens->lock);
     struct kx_token *token = look_up(tokens, id, &at);
     if (token != NULL)
-        token_keep(token);
+        kx_token_keep(token);
     pthread_rwlock_unlock(&tokens->lock);
     return token;
 }
@@ -168,7 +168,7 @@ struct kx_token *tokens_after(struct tokens *tokens, struct kx_slice id)
     if (at < tokens->count)
         token = tokens->list[at];
     if (token != NULL)
-        token_keep(token);
+        kx_token_keep(token);
     pthread_rwlock_unlock(&tokens->lock);
     return token;
 }
@@ -177,7 +177,7 @@ struct kx_token *tokens_after(struct tokens *tokens, struct kx_slice id)
 
 enum kx_status tokens_fix(struct tokens *tokens, const struct kx_token *token)
 {
-    struct kx_token *copy = token_copy(token);
+    struct kx_token *copy = kx_token_copy(token);
     if (copy == NULL)
         return KX_NO_MEMORY;
     copy->fixed = true;
@@ -243,7 +243,7 @@ static enum kx_status update_token(struct tokens *tokens, struct kx_slice id,
         }
         put(tokens, fresh);
     }
-    token_keep(fresh);
+    kx_token_keep(fresh);
     *token_out = fresh;
     return KX_OK;
 }
@@ -366,7 +366,7 @@ void tokens_add(struct writer *writer, struct kx_commit *commit,
                 uint64_t *number_out)
 {
     struct tokens *tokens = writer->tokens;
-    struct kx_token *copy = token_copy(commit->command.token);
+    struct kx_token *copy = kx_token_copy(commit->command.token);
     commit->status = copy == NULL
                          ? KX_NO_MEMORY
                          : may_add(tokens, copy, &commit->refusal.fault);

@@ -1,0 +1,493 @@
+/* The lines of --grants, and the counters of their subjects. The lines never
+ * change: a file that is read again makes new ones. */
+#include "identity/identity.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <talloc.h>
+
+#include "config/text_file.h"
+
+enum {
+    WAYS = 8, /* subjects with the same place in the table */
+    PLACES = SUBJECTS_MAX / WAYS,
+    WHY_SIZE = 256
+};
+
+struct grant_line {
+    struct kx_slice when; /* object; empty: every token */
+    unsigned scopes;
+    struct kx_slice prefix; /* array with placeholders */
+};
+
+struct grant_lines {
+    atomic_uint users;
+    size_t count;
+    struct grant_line all[GRANT_LINES_MAX];
+};
+
+/* A subject and the requests of its current minute (access.c). A place is taken
+ * over by another subject, but never freed: a token points to its counter. */
+struct subject {
+    uint64_t id; /* 0: free */
+    atomic_uint_fast64_t uses;
+};
+
+struct identities {
+    const struct options *options;
+    pthread_mutex_t lock; /* guards `lines`, and `id` of the subjects */
+    struct grant_lines *lines;
+    struct subject subjects[PLACES][WAYS];
+};
+
+/* ---- Placeholders ---------------------------------------------------------
+ */
+
+/* The name in a string "{name}"; false for other strings. */
+static bool is_placeholder(struct kx_slice string, struct kx_slice *name_out)
+{
+    size_t last = string.size - 1;
+    if (string.size < 3 || string.data[0] != '{' || string.data[last] != '}')
+        return false;
+    *name_out = kx_slice(string.data + 1, string.size - 2);
+    return memchr(name_out->data, '{', name_out->size) == NULL &&
+           memchr(name_out->data, '}', name_out->size) == NULL;
+}
+
+/* Finds a claim by its name, which is no JSON pointer: it may be a URL. */
+static bool find_claim(struct kx_slice claims, struct kx_slice wanted,
+                       struct kx_slice *value_out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    kx_json_iterate(claims, &iter);
+    while (kx_json_next(&iter, &name, value_out))
+        if (kx_json_equal(name, wanted))
+            return true;
+    return false;
+}
+
+/* True for a number without fraction and exponent, except -0, which would be
+ * another key than 0. */
+static bool is_integer(struct kx_slice token)
+{
+    for (size_t i = 0; i < token.size; i++)
+        if (memchr("-0123456789", token.data[i], 11) == NULL)
+            return false;
+    return !kx_equal(token, kx_text("-0"));
+}
+
+/* Appends the part of a key that a JSON value is. False: also for an
+ * integer that no double equals. */
+static bool add_plain(void *memory, struct kx_slice value,
+                      struct kx_buffer *key)
+{
+    struct kx_fault fault = {.status = KX_OK};
+    struct kx_buffer array;
+    kx_buffer_init(&array, memory);
+    kx_add_byte(&array, '[');
+    kx_add_slice(&array, value);
+    kx_add_byte(&array, ']');
+    return !array.failed &&
+           kx_key_from_json(kx_buffer_slice(&array), key, &fault) == KX_OK;
+}
+
+/* Appends the part of the key for a claim, with the claim's type. False: the
+ * claim gives no part. */
+static bool add_claim(void *memory, struct kx_slice value,
+                      struct kx_buffer *key)
+{
+    struct kx_buffer text;
+    if (kx_json_type(value) == KX_JSON_NUMBER)
+        return is_integer(value) && add_plain(memory, value, key);
+    if (kx_json_type(value) != KX_JSON_STRING)
+        return false;
+    kx_buffer_init(&text, memory);
+    kx_json_unescape(value, &text);
+    return text.size > 0 && !text.failed &&
+           kx_key_add_string(key, kx_buffer_slice(&text)) == KX_OK;
+}
+
+static bool name_of_placeholder(void *memory, struct kx_slice value,
+                                struct kx_slice *quoted_out)
+{
+    struct kx_buffer text, quoted;
+    struct kx_slice name;
+    kx_buffer_init(&text, memory);
+    kx_buffer_init(&quoted, memory);
+    if (kx_json_type(value) != KX_JSON_STRING)
+        return false;
+    kx_json_unescape(value, &text);
+    if (text.failed || !is_placeholder(kx_buffer_slice(&text), &name))
+        return false;
+    kx_json_escape(name, &quoted);
+    *quoted_out = kx_buffer_slice(&quoted);
+    return !quoted.failed;
+}
+
+/* Makes the prefix of a line for these claims. False: the line grants nothing.
+ */
+static bool fill_prefix(void *memory, struct kx_slice prefix,
+                        struct kx_slice claims, struct kx_slice *key_out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value, quoted, claim;
+    struct kx_buffer key;
+    kx_buffer_init(&key, memory);
+    kx_json_iterate(prefix, &iter);
+    while (kx_json_next(&iter, &name, &value))
+        if (name_of_placeholder(memory, value, &quoted)
+                ? !find_claim(claims, quoted, &claim) ||
+                      !add_claim(memory, claim, &key)
+                : !add_plain(memory, value, &key))
+            return false;
+    *key_out = kx_buffer_slice(&key);
+    return !key.failed && key.size <= KX_KEY_MAX;
+}
+
+/* ---- Reading the file -----------------------------------------------------
+ */
+
+static bool is_scalar(struct kx_slice value)
+{
+    enum kx_json_type type = kx_json_type(value);
+    return type == KX_JSON_STRING || type == KX_JSON_NUMBER ||
+           type == KX_JSON_TRUE || type == KX_JSON_FALSE;
+}
+
+/* False: `when` is no object of strings, numbers and booleans. */
+static bool check_when(struct kx_slice when)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    size_t count = 0;
+    if (kx_json_type(when) != KX_JSON_OBJECT || !kx_json_iterate(when, &iter))
+        return false;
+    while (kx_json_next(&iter, &name, &value)) {
+        if (!is_scalar(value))
+            return false;
+        count++;
+    }
+    return count > 0;
+}
+
+static bool read_scopes(void *memory, struct kx_slice array, unsigned *out)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    *out = 0;
+    if (kx_json_type(array) != KX_JSON_ARRAY || !kx_json_iterate(array, &iter))
+        return false;
+    while (kx_json_next(&iter, &name, &value)) {
+        struct kx_buffer text;
+        if (kx_json_type(value) != KX_JSON_STRING)
+            return false;
+        kx_buffer_init(&text, memory);
+        kx_json_unescape(value, &text);
+        unsigned scope = kx_scope_find(kx_buffer_slice(&text));
+        if (scope == 0)
+            return false;
+        *out |= scope;
+    }
+    return *out != 0;
+}
+
+/* A brace that does not belong to a placeholder is a mistake: "u{sub}" would
+ * grant keys that no claim names. */
+static bool check_part(void *memory, struct kx_slice value,
+                       struct kx_buffer *key)
+{
+    struct kx_slice quoted;
+    if (name_of_placeholder(memory, value, &quoted))
+        return true;
+    if (kx_json_type(value) == KX_JSON_STRING &&
+        (memchr(value.data, '{', value.size) != NULL ||
+         memchr(value.data, '}', value.size) != NULL))
+        return false;
+    return add_plain(memory, value, key);
+}
+
+static bool check_prefix(void *memory, struct kx_slice prefix)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    struct kx_buffer key;
+    kx_buffer_init(&key, memory);
+    if (kx_json_type(prefix) != KX_JSON_ARRAY ||
+        !kx_json_iterate(prefix, &iter))
+        return false;
+    while (kx_json_next(&iter, &name, &value))
+        if (!check_part(memory, value, &key))
+            return false;
+    return !key.failed && key.size <= KX_KEY_MAX;
+}
+
+static bool is_known(struct kx_slice name)
+{
+    static const char *const NAMES[] = {"\"when\"", "\"scopes\"", "\"prefix\""};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (kx_json_equal(name, kx_text(NAMES[i])))
+            return true;
+    return false;
+}
+
+static bool has_only_known(struct kx_slice object)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, value;
+    kx_json_iterate(object, &iter);
+    while (kx_json_next(&iter, &name, &value))
+        if (!is_known(name))
+            return false;
+    return true;
+}
+
+static bool read_when(struct kx_slice object, struct grant_line *line)
+{
+    return !kx_json_find(object, kx_text("/when"), &line->when) ||
+           check_when(line->when);
+}
+
+/* `admin` needs a separate line, with `when`, so that it is never granted
+ * together with something else. */
+static bool checks_admin(const struct grant_line *line)
+{
+    return (line->scopes & KX_MAY_ADMIN) == 0 ||
+           (line->scopes == KX_MAY_ADMIN && line->when.size > 0);
+}
+
+/* Returns what is wrong with a line, or NULL. */
+static const char *read_line(void *memory, struct kx_slice object,
+                             struct grant_line *line)
+{
+    struct kx_slice scopes;
+    if (kx_json_type(object) != KX_JSON_OBJECT || !has_only_known(object))
+        return "it has `scopes`, `prefix` and `when` only";
+    if (!read_when(object, line))
+        return "`when` has claims with a string, a number or a boolean";
+    if (!kx_json_find(object, kx_text("/scopes"), &scopes) ||
+        !read_scopes(memory, scopes, &line->scopes))
+        return "`scopes` is an array of names of scopes";
+    if (!kx_json_find(object, kx_text("/prefix"), &line->prefix) ||
+        !check_prefix(memory, line->prefix))
+        return "`prefix` is an array of parts of a key; a placeholder such as "
+               "{sub} is a whole part";
+    return checks_admin(line)
+               ? NULL
+               : "`admin` needs a line without other scopes, and `when`";
+}
+
+static bool read_array(struct grant_lines *lines, struct kx_slice array,
+                       char *why)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, object;
+    kx_json_iterate(array, &iter);
+    while (kx_json_next(&iter, &name, &object)) {
+        const char *wrong = "there are too many lines";
+        if (lines->count < GRANT_LINES_MAX)
+            wrong = read_line(lines, object, &lines->all[lines->count]);
+        lines->count++;
+        if (wrong != NULL) {
+            snprintf(why, WHY_SIZE, "line %zu: %s", lines->count, wrong);
+            return false;
+        }
+    }
+    snprintf(why, WHY_SIZE, "the file has no lines");
+    return lines->count > 0;
+}
+
+static bool read_text(struct grant_lines *lines, struct kx_slice text,
+                      char *why)
+{
+    struct kx_fault fault = {.status = KX_OK};
+    if (kx_json_check(text, &fault) == KX_OK &&
+        kx_json_type(text) == KX_JSON_ARRAY)
+        return read_array(lines, text, why);
+    snprintf(why, WHY_SIZE, "the file is not a JSON array: %.200s",
+             fault.detail[0] != '\0' ? fault.detail : "another value");
+    return false;
+}
+
+/* The lines point into the text, which they own. */
+static struct grant_lines *read_lines(const char *path, char *why)
+{
+    struct grant_lines *lines = talloc_zero(NULL, struct grant_lines);
+    struct kx_buffer text;
+    snprintf(why, WHY_SIZE, "memory ran out");
+    if (lines == NULL)
+        return NULL;
+    lines->users = 1;
+    kx_buffer_init(&text, lines);
+    if (text_file_read(path, GRANTS_FILE_MAX, &text, why, WHY_SIZE) &&
+        read_text(lines, kx_buffer_slice(&text), why))
+        return lines;
+    talloc_free(lines);
+    return NULL;
+}
+
+static void drop_lines(struct grant_lines *lines)
+{
+    if (lines != NULL && atomic_fetch_sub(&lines->users, 1) == 1)
+        talloc_free(lines);
+}
+
+struct identities *identities_open(const struct options *options, char *why_out,
+                                   size_t size)
+{
+    char why[WHY_SIZE];
+    struct grant_lines *lines = read_lines(options->grants, why);
+    snprintf(why_out, size, "%s", why);
+    if (lines == NULL)
+        return NULL;
+    struct identities *identities = talloc_zero(NULL, struct identities);
+    if (identities == NULL ||
+        pthread_mutex_init(&identities->lock, NULL) != 0) {
+        snprintf(why_out, size, "memory ran out");
+        drop_lines(lines);
+        talloc_free(identities);
+        return NULL;
+    }
+    identities->options = options;
+    identities->lines = lines;
+    return identities;
+}
+
+void identities_reload(struct identities *identities)
+{
+    char why[WHY_SIZE];
+    struct grant_lines *lines = read_lines(identities->options->grants, why);
+    if (lines == NULL) {
+        kx_log(KX_LOG_ERROR, "grants-failed",
+               "file=%s why=\"%s\" kept=\"the previous lines\"",
+               identities->options->grants, why);
+        return;
+    }
+    kx_log(KX_LOG_INFO, "grants-reloaded", "lines=%zu", lines->count);
+    pthread_mutex_lock(&identities->lock);
+    struct grant_lines *previous = identities->lines;
+    identities->lines = lines;
+    pthread_mutex_unlock(&identities->lock);
+    drop_lines(previous);
+}
+
+void identities_close(struct identities *identities)
+{
+    if (identities == NULL)
+        return;
+    drop_lines(identities->lines);
+    pthread_mutex_destroy(&identities->lock);
+    talloc_free(identities);
+}
+
+/* ---- Subjects --------------------------------------------------------------
+ */
+
+/* The counter of a subject. If its place in the table is full, the subject is
+ * forgotten whose last request was in the earliest minute, or which sent the
+ * fewest requests: its count begins again. */
+static atomic_uint_fast64_t *counter_of(struct identities *identities,
+                                        uint64_t id)
+{
+    struct subject *ways = identities->subjects[id % PLACES];
+    struct subject *found = &ways[0];
+    pthread_mutex_lock(&identities->lock);
+    for (size_t i = 0; i < WAYS; i++) {
+        if (ways[i].id == id) {
+            found = &ways[i];
+            break;
+        }
+        if (atomic_load(&ways[i].uses) < atomic_load(&found->uses))
+            found = &ways[i];
+    }
+    if (found->id != id)
+        atomic_store(&found->uses, 0);
+    found->id = id;
+    pthread_mutex_unlock(&identities->lock);
+    return &found->uses;
+}
+
+/* The id of a subject of an issuer, with the form of a token's. */
+static uint64_t write_id(void *memory, const char *issuer,
+                         struct kx_slice subject, char *id_out)
+{
+    uint8_t digest[KX_SHA256_SIZE];
+    struct kx_buffer name;
+    uint64_t id = 0;
+    kx_buffer_init(&name, memory);
+    kx_add(&name, issuer, strlen(issuer) + 1);
+    kx_add_slice(&name, subject);
+    kx_sha256(kx_buffer_slice(&name), digest);
+    kx_hex_write(kx_slice(digest, KX_TOKEN_ID_SIZE / 2), id_out);
+    memcpy(&id, digest, sizeof id);
+    return name.failed ? 0 : id != 0 ? id : 1;
+}
+
+/* ---- Tokens -----------------------------------------------------------------
+ */
+
+static bool holds(const struct grant_line *line, struct kx_slice claims)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name, wanted, claim;
+    if (line->when.size == 0)
+        return true;
+    kx_json_iterate(line->when, &iter);
+    while (kx_json_next(&iter, &name, &wanted))
+        if (!find_claim(claims, name, &claim) ||
+            !json_is_or_contains(claim, wanted))
+            return false;
+    return true;
+}
+
+static struct grant_lines *take_lines(struct identities *identities)
+{
+    pthread_mutex_lock(&identities->lock);
+    struct grant_lines *lines = identities->lines;
+    atomic_fetch_add(&lines->users, 1);
+    pthread_mutex_unlock(&identities->lock);
+    return lines;
+}
+
+/* Fills in the grants of the lines that hold; returns their number. */
+static size_t fill_grants(void *memory, const struct grant_lines *lines,
+                          struct kx_slice claims,
+                          struct kx_grant grants[KX_GRANTS_MAX])
+{
+    size_t count = 0;
+    size_t bytes = 0;
+    for (size_t i = 0; i < lines->count && count < KX_GRANTS_MAX; i++) {
+        const struct grant_line *line = &lines->all[i];
+        struct kx_slice key;
+        if (!holds(line, claims) ||
+            !fill_prefix(memory, line->prefix, claims, &key) ||
+            bytes + key.size > KX_GRANTS_BYTES_MAX)
+            continue;
+        bytes += key.size;
+        grants[count++] =
+            (struct kx_grant){.scopes = line->scopes, .prefix = key};
+    }
+    return count;
+}
+
+struct kx_token *identity_of_jwt(struct identities *identities,
+                                 const struct jwt *jwt, void *memory)
+{
+    const char *issuer = identities->options->jwt_issuer;
+    struct kx_grant grants[KX_GRANTS_MAX];
+    struct kx_token token = {.fixed = true,
+                             .name = jwt->subject,
+                             .issuer = kx_text(issuer),
+                             .expires_at_ms = jwt->expires_at_ms,
+                             .grants = grants};
+    uint64_t id = write_id(memory, issuer, jwt->subject, token.id);
+    if (id == 0)
+        return NULL;
+    struct grant_lines *lines = take_lines(identities);
+    token.grant_count = fill_grants(memory, lines, jwt->claims, grants);
+    token.shared_uses = counter_of(identities, id);
+    struct kx_token *copy = kx_token_copy(&token);
+    drop_lines(lines);
+    return copy;
+}

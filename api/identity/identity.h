@@ -1,0 +1,42 @@
+/* What the holders of JSON Web Tokens may do: the lines of --grants.
+ *
+ *   [{"when":{"groups":"staff"},"scopes":["read","list"],"prefix":["orders"]},
+ *    {"scopes":["read","list","watch","write"],"prefix":["users","{sub}"]}]
+ *
+ * A line holds if every claim in `when` equals the value or is an array that
+ * contains it. "{sub}" stands for the claim `sub` as one part of the key, of
+ * the claim's type. If the claim is absent, empty, or neither a string nor an
+ * integer, the line grants nothing; it never grants a shorter prefix. */
+#ifndef API_IDENTITY_H
+#define API_IDENTITY_H
+
+#include "config/options.h"
+#include "identity/issuer.h"
+
+enum {
+    GRANT_LINES_MAX = 256,        /* lines of the file */
+    GRANTS_FILE_MAX = 256 * 1024, /* bytes of the file */
+    SUBJECTS_MAX = 32 * 1024      /* subjects whose requests are counted */
+};
+
+struct identities;
+
+/* Reads the file options->grants; options must outlive the result. On NULL
+ * why_out (`size` bytes) says what is wrong. */
+struct identities *identities_open(const struct options *options, char *why_out,
+                                   size_t size);
+/* Reads the file again and logs the result. If it is wrong, the previous lines
+ * stay. Tokens that were made keep their grants. Main thread. */
+void identities_reload(struct identities *identities);
+/* Frees the lines and counters. No token of identity_of_jwt may be left. NULL
+ * is allowed. */
+void identities_close(struct identities *identities);
+
+/* Makes the token of a JSON Web Token: name and id come from issuer and
+ * subject, so that all tokens of a subject count as one. At most KX_GRANTS_MAX
+ * lines that hold count, in the order of the file. The caller releases the
+ * token with kx_token_release. NULL if memory ran out. Any thread. */
+struct kx_token *identity_of_jwt(struct identities *identities,
+                                 const struct jwt *jwt, void *memory);
+
+#endif
