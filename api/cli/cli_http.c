@@ -507,7 +507,7 @@ static const struct hint_row {
         {"origin-not-allowed", BETWEEN, NULL},
         {"not-found", "Check --url: the server does not have this address, or has another version.", NULL},
         {"index-not-found", "kindex index ls lists the declared indexes.", NULL},
-        {"queue-not-found", "kindex index ls -o declarations shows the queues: indexes with the member queue.", NULL},
+        {"queue-not-found", "kindex queue ls lists the queues; an index is one if its declaration has the member queue.", NULL},
         {"no-migration", "kindex index migrate starts a migration.", NULL},
         {"no-verification", "kindex index verify starts a verification.", NULL},
         {"token-not-found", "kindex token ls lists the tokens and their ids.", NULL},

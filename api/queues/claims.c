@@ -79,15 +79,16 @@ static void select_jobs(struct request *request, struct reply *reply, void *arg)
 }
 
 /* Appends a claimed job: its entry, attempts, lease and receipt. */
-static void add_job(const struct kx_entry *job, struct kx_buffer *out)
+static void add_job(const struct kx_entry *job, int64_t lease_ms,
+                    struct kx_buffer *out)
 {
     char text[120];
     entryjson_write(job, out);
     out->size -= !out->failed; /* the brace */
     snprintf(text, sizeof text,
              ",\"attempts\":%" PRIu32 ",\"leaseEndsAt\":%" PRId64
-             ",\"receipt\":\"",
-             job->job.attempts, job->job.not_before_ms);
+             ",\"leaseMs\":%" PRId64 ",\"receipt\":\"",
+             job->job.attempts, job->job.not_before_ms, lease_ms);
     kx_add_text(out, text);
     receipt_write(job, out);
     kx_add_byte(out, '"');
@@ -104,7 +105,7 @@ static void answer_claim(const struct kx_commit *commit, struct reply *reply)
     kx_add_text(&reply->body, "{\"jobs\":[");
     for (size_t i = 0; i < commit->in_range; i++) {
         kx_add(&reply->body, ",", i > 0);
-        add_job(&commit->jobs[i], &reply->body);
+        add_job(&commit->jobs[i], commit->lease_ms, &reply->body);
     }
     kx_add_text(&reply->body, "],\"more\":");
     kx_add_text(&reply->body, commit->more ? "true" : "false");

@@ -375,6 +375,7 @@ struct kx_commit {
     struct kx_slice last;  /* with `more`, in memory: the position of the
                             * last entry that the range has passed, as
                             * kx_scan_position */
+    int64_t lease_ms;      /* of KX_CLAIM: the length of its leases */
     int64_t next_due_ms;   /* of KX_CLAIM: the earliest time when a job is due
                             * that the range has passed; 0: none was passed */
     struct kx_preview *preview; /* for a dry KX_DECLARE_INDEX, in memory */

@@ -379,6 +379,7 @@ static enum kx_status begin_claim(struct plan *plan,
     plan_results_drop(commit);
     commit->in_range = 0;
     commit->more = false;
+    commit->lease_ms = index->declaration->queue.lease_ms;
     commit->next_due_ms = 0;
     commit->jobs = talloc_array(commit->memory, struct kx_entry,
                                 (unsigned)mutation->limit);

@@ -2,7 +2,9 @@
 # Queues: jobs are claimed in their order, by one client at a time, and a receipt
 # is valid until its lease ends.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
 start_server
+export KINDEX_URL=$url
 
 mail='{"name":"mail_due","prefix":["mail"],"fields":["/due"],"queue":{"lease":"60s","retries":["1h"],"dead":["dead","mail"]}}'
 kinds='{"name":"task_due","prefix":["tasks"],"fields":["/kind","/due"],"queue":{"lease":"300ms"}}'
@@ -312,6 +314,94 @@ answers 400 bad-request POST /queues/mail_due/ack '{}'
 answers 400 unknown-member POST /queues/mail_due/ack "{\"receipts\":$late,\"delay\":\"1s\"}"
 answers 400 bad-request POST /queues/mail_due/fail "{\"receipts\":$late,\"error\":\"$(printf 'x%.0s' {1..1025})\"}"
 answers 400 bad-parameter POST '/queues/mail_due/claim?limit=0'
+
+test_case 'kindex queue claims jobs, and returns their receipts'
+request POST /indexes '{"name":"tool_due","prefix":["tool"],"fields":["/kind","/due"],"queue":{"retries":["1h"]}}'
+kindex queue claim tool_due
+ends 3
+prints ''
+for n in 1 2 3 4; do put tool/$n "{\"kind\":\"k$((n % 2))\"}"; done
+kindex queue ls -o raw
+ends 0
+prints $'mail_due\nmany_due\ntask_due\ntool_due\nwait_due'
+kindex queue claim tool_due -p k1 -n 2
+ends 0
+is 'the jobs' "$(jq -c '[.key[1], .attempts, .value.kind]' "$work/out")" $'["1",1,"k1"]\n["3",1,"k1"]'
+first=$(jq -r .receipt "$work/out" | head -1)
+second=$(jq -r .receipt "$work/out" | tail -1)
+kindex queue show tool_due -o json
+is 'the counts' "$(jq -c '[.due, .leased]' "$work/out")" '[2,2]'
+kindex queue ack tool_due "$first"
+ends 0
+prints 1
+request GET /kv/tool/1
+expect 404
+kindex queue ack tool_due "$second" "$first"
+ends 4
+complains 'no longer valid'
+kindex queue fail tool_due "$second" --delay 1ms --error 'no "route"'
+ends 0
+until_field '.jobs[0].error' 'no "route"' POST '/queues/tool_due/claim?prefix=k1'
+kindex queue claim tool_due -o raw
+ends 0
+kindex queue release tool_due "$(cat "$work/out")" --delay 1h
+ends 0
+gives '[.due, .leased, .waiting]' '[1,1,1]' GET /queues/tool_due
+kindex queue claim tool_due -o table
+ends 0
+is 'the columns' "$(awk '{print $1, $3}' "$work/out")" '1 tool/4'
+kindex queue peek tool_due -n 1 -o raw
+ends 0
+prints tool/4
+kindex queue claim tool_due --wait 1 -p k0
+ends 3
+kindex queue claim nothing
+ends 3
+complains 'there is no queue nothing'
+kindex queue ack tool_due
+ends 2
+
+test_case 'kindex queue work runs a command for each job'
+request POST /indexes '{"name":"run_due","prefix":["run"],"fields":["/due"],"queue":{"lease":"900ms","retries":["1h"]}}'
+for n in 1 2 3; do put "run/$n" "{\"n\":$n}"; done
+printf '%s\n' '#!/bin/bash' 'read -r job' 'echo "$job" >>"$1"' \
+    '[[ $job != *"\"n\":2"* ]] || { echo "no route" >&2; exit 3; }' >"$work/command"
+chmod +x "$work/command"
+kindex queue work run_due --once -- "$work/command" "$work/ran"
+ends 0
+is 'the jobs' "$(jq -c '[.key[1], .value.n, .attempts]' "$work/ran")" $'["1",1,1]\n["2",2,1]\n["3",3,1]'
+gives '[.due, .leased, .waiting, .attempts]' '[0,0,1,1]' GET /queues/run_due
+kindex queue work run_due --once -- "$work/nothing"
+ends 0
+
+test_case 'kindex queue work extends the lease, and passes the end of a failure on'
+put run/2 '{"n":2}'
+kindex queue work run_due --once --workers 2 -- bash -c 'sleep 2; echo lost >&2; kill -9 $$'
+ends 0
+gives '[.due, .leased, .waiting, .attempts]' '[0,0,1,1]' GET /queues/run_due
+
+test_case 'kindex queue work finishes its job after a signal, and releases it after a second'
+put run/2 '{"n":2}'
+mkfifo "$work/begun" "$work/go"
+start_work() {
+    "$KINDEX" queue work run_due -- bash -c 'echo $$ >"$0"; read -r _ <"$1"' "$work/begun" "$work/go" 2>/dev/null &
+    worker=$!
+    read -r command <"$work/begun"
+}
+start_work
+kill -TERM "$worker"
+echo >"$work/go"
+wait "$worker"
+is 'the exit status' $? 0
+gives '[.due, .leased, .waiting]' '[0,0,0]' GET /queues/run_due
+put run/2 '{"n":2}'
+start_work
+while kill -TERM "$worker" 2>/dev/null; do pass_a_moment; done
+wait "$worker"
+is 'the exit status' $? 0
+kill -0 "$command" 2>/dev/null
+is 'the command is gone' $? 1
+gives '[.due, .leased, .waiting, .attempts]' '[1,0,0,0]' GET /queues/run_due
 
 test_case 'lease, attempts and error outlive a restart, and verification agrees'
 before=$(request GET /queues/mail_due && value '[.due, .leased, .waiting, .dead, .attempts]')

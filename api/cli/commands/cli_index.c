@@ -155,14 +155,12 @@ int cli_index_rm(struct cli *cli)
     return cli_index_call(cli, "DELETE", "", kx_slice(NULL, 0));
 }
 
+/* Also resumes. */
 int cli_index_pause(struct cli *cli)
 {
-    return cli_index_call(cli, "POST", "/pause", kx_slice(NULL, 0));
-}
-
-int cli_index_resume(struct cli *cli)
-{
-    return cli_index_call(cli, "POST", "/resume", kx_slice(NULL, 0));
+    bool resumes = strcmp(cli->command->name, "index resume") == 0;
+    return cli_index_call(cli, "POST", resumes ? "/resume" : "/pause",
+                          kx_slice(NULL, 0));
 }
 
 int cli_index_throttle(struct cli *cli)

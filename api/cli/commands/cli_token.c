@@ -241,12 +241,7 @@ static int call_token(struct cli *cli, const char *method, const char *id)
 
 int cli_token_show(struct cli *cli)
 {
-    return call_token(cli, "GET", cli->words[0]);
-}
-
-int cli_token_self(struct cli *cli)
-{
-    return call_token(cli, "GET", "self");
+    return call_token(cli, "GET", cli->count > 0 ? cli->words[0] : "self");
 }
 
 int cli_token_revoke(struct cli *cli)
