@@ -10,12 +10,6 @@
 
 #include "json/json_string.h"
 
-void json_names_free(struct json_names *names)
-{
-    if (names->items != names->few)
-        talloc_free(names->items);
-}
-
 bool json_name_hash_escaped(struct kx_slice token, uint64_t *hash_out)
 {
     struct kx_buffer plain;

@@ -6,6 +6,8 @@
 
 #include <endian.h>
 
+#include <talloc.h>
+
 #include "base/hash.h"
 
 struct json_name {
@@ -56,7 +58,11 @@ static inline void json_names_close(struct json_names *names,
 }
 
 /* Frees the memory on the heap. */
-void json_names_free(struct json_names *names);
+static inline void json_names_free(struct json_names *names)
+{
+    if (names->items != names->few)
+        talloc_free(names->items);
+}
 
 /* The eight bytes at `at` in native byte order. */
 static inline uint64_t json_name_word(const uint8_t *at)

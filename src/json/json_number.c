@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "json/json_scan.h"
 #include "kindex/text.h"
 
@@ -410,20 +411,81 @@ int json_number_compare(struct kx_slice a, struct kx_slice b)
     return sign * compare_sizes(x, y);
 }
 
-/* The digits after the last that is not 0 do not count. */
-bool json_number_is_integer(struct kx_slice number)
+/* The digits from the first to the last that is not 0. */
+static int64_t significant(struct decimal_text decimal)
 {
-    struct decimal_text decimal = read_decimal(number);
-    if (decimal.digits == NULL)
-        return true;
     int64_t count = 0;
-    int64_t significant = 0;
+    int64_t last = 0;
     while (decimal.digits < decimal.end) {
         count++;
         if (take_digit(&decimal) != '0')
-            significant = count;
+            last = count;
     }
-    return significant <= decimal.point;
+    return last;
+}
+
+bool json_number_is_integer(struct kx_slice number)
+{
+    struct decimal_text decimal = read_decimal(number);
+    return decimal.digits == NULL || significant(decimal) <= decimal.point;
+}
+
+size_t json_number_digits(struct kx_slice number)
+{
+    struct decimal_text decimal = read_decimal(number);
+    return decimal.digits == NULL ? 0 : (size_t)significant(decimal);
+}
+
+uint64_t json_number_hash(struct kx_slice number)
+{
+    struct decimal_text decimal = read_decimal(number);
+    if (decimal.digits == NULL)
+        return 0;
+    uint64_t hash = hash_word((uint64_t)decimal.point, decimal.negative);
+    for (int64_t left = significant(decimal); left > 0; left--)
+        hash = hash_word(hash, take_digit(&decimal));
+    return hash;
+}
+
+/* The product of two numbers below the modulus, which is below 2^63. */
+static uint64_t multiply(uint64_t a, uint64_t b, uint64_t modulus)
+{
+    return (uint64_t)((unsigned __int128)a * b % modulus);
+}
+
+/* The first digits of a number as an integer, divided by the modulus: what is
+ * left. */
+static uint64_t remainder_of(struct decimal_text decimal, int64_t digits,
+                             uint64_t modulus)
+{
+    uint64_t left = 0;
+    for (; digits > 0; digits--)
+        left = (multiply(left, 10, modulus) + (take_digit(&decimal) - '0')) %
+               modulus;
+    return left;
+}
+
+/* Both numbers are an integer, whose last digit is not 0, times a power of ten.
+ * If that of the divisor is the greater one, the number is no multiple, because
+ * its own digits would have to end with 0. */
+bool json_number_is_multiple(struct kx_slice number, struct kx_slice divisor)
+{
+    struct decimal_text x = read_decimal(number);
+    struct decimal_text y = read_decimal(divisor);
+    if (x.digits == NULL || y.digits == NULL)
+        return x.digits == NULL;
+    int64_t x_digits = significant(x);
+    int64_t y_digits = significant(y);
+    int64_t exponent = (x.point - x_digits) - (y.point - y_digits);
+    if (exponent < 0)
+        return false;
+    uint64_t modulus = remainder_of(y, y_digits, INT64_MAX);
+    uint64_t left = remainder_of(x, x_digits, modulus);
+    for (uint64_t power = 10 % modulus; exponent > 0 && left != 0;
+         exponent >>= 1, power = multiply(power, power, modulus))
+        if ((exponent & 1) != 0)
+            left = multiply(left, power, modulus);
+    return left == 0;
 }
 
 /* ---- Addition ----------------------------------------------------------- */

@@ -14,6 +14,19 @@ int json_number_compare(struct kx_slice a, struct kx_slice b);
 /* True if the decimal value has no fraction: of 1.0 and 1e3, not of 1e-3. */
 bool json_number_is_integer(struct kx_slice number);
 
+/* Numbers with equal values have the same hash. It is not safe against chosen
+ * input. */
+uint64_t json_number_hash(struct kx_slice number);
+
+/* The digits of a number from the first to the last that is not 0. */
+size_t json_number_digits(struct kx_slice number);
+
+/* True if the number is an integer times the divisor, which is not 0 and has at
+ * most JSON_DIVISOR_DIGITS digits. Nothing is rounded, and exponents of any
+ * size cost little. */
+enum { JSON_DIVISOR_DIGITS = 18 };
+bool json_number_is_multiple(struct kx_slice number, struct kx_slice divisor);
+
 /* Appends the sum. It is exact if both numbers are integers without fraction
  * and exponent and the sum fits into a signed 64-bit integer; otherwise it is
  * the sum of the nearest doubles. False if that is not finite. Without memory

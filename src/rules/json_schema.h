@@ -13,12 +13,24 @@
 struct json_schema;
 
 enum {
-    JSON_SCHEMA_KEYWORD_MAX = 32,   /* bytes of a keyword, with its NUL */
-    JSON_SCHEMA_EXPECTED_MAX = 256, /* bytes of `expected`, with its NUL */
-    JSON_SCHEMA_DEPTH_MAX = 200     /* subschemas applied inside each other */
+    JSON_SCHEMA_SIZE_MAX = 65536,      /* bytes of a schema */
+    JSON_SCHEMA_REFERENCES_MAX = 1000, /* $refs of a schema */
+    JSON_SCHEMA_CHAIN_MAX = 32,        /* schemas that apply one another to the
+                                        * same value */
+    JSON_SCHEMA_POSITIONS_MAX = 10000, /* characters of all patterns, with each
+                                        * repeat written out */
+    JSON_SCHEMA_DEPTH_MAX = 200,       /* schemas inside each other that apply
+                                        * to one value of a text */
+    JSON_SCHEMA_UNITS_PER_BYTE = 100,  /* of base/charge.h, for each byte of a
+                                        * checked text */
+    JSON_SCHEMA_UNITS_MORE = 100000,   /* as many more for each text */
+    JSON_SCHEMA_UNIQUE_MAX = 100000,   /* elements under uniqueItems */
+    JSON_SCHEMA_KEYWORD_MAX = 32,      /* bytes of a keyword, with its NUL */
+    JSON_SCHEMA_EXPECTED_MAX = 256     /* bytes of `expected`, with its NUL */
 };
 
-/* The first violation in a text. */
+/* The first violation in a text. A value that would cost more than its units to
+ * check, or be checked too deep, is a violation as well. */
 struct json_schema_violation {
     char keyword[JSON_SCHEMA_KEYWORD_MAX]; /* that does not hold */
     char pointer[KX_POINTER_MAX + 1]; /* to the value; if that is longer, to

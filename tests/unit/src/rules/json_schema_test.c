@@ -52,7 +52,7 @@ TEST(violation_names_keyword_pointer_and_what_would_be_right)
         {order, "[]", "type", "", "an object"},
         {order, "{\"total\":1}", "required", "", "a member \"status\""},
         {order, "{\"status\":\"o\",\"total\":1}", "enum", "/status",
-         "one of the values of enum"},
+         "one of \"open\", \"paid\""},
         {order, "{\"total\" : \"1\"}", "type", "/total", "a number"},
         {order, "{\"total\":-0.1}", "minimum", "/total", "at least 0"},
         {order, "{\"total\":99.50000000000000000001}", "maximum", "/total",
@@ -85,7 +85,8 @@ TEST(wrong_schema_is_refused_with_its_pointer)
     static const struct schema_refusal rows[] = {
         {"1", "", "a schema is an object, true or false", ""},
         {"{\"properties\":{\"a\":{\"requierd\":[]}}}", "/properties/a/requierd",
-         "there is no keyword \"requierd\"", "required"},
+         "there is no keyword \"requierd\" (names of your own begin with x-)",
+         "required"},
         {"{\"type\":[\"null\",\"text\"]}", "/type/1",
          "a type is null, boolean, number, integer, string, array or object",
          ""},
