@@ -70,11 +70,15 @@ static const char *const TEXTS[PG_STATEMENTS] = {
     "fillfactor = 50, autovacuum_vacuum_scale_factor = 0, "                    \
     "autovacuum_vacuum_threshold = "
 
-/* In format 1, the lease was part of meta. In format 2, each batch updated meta
+/* CREATE SCHEMA IF NOT EXISTS needs the right to create schemas even if there
+ * is one.
+ *
+ * In format 1, the lease was part of meta. In format 2, each batch updated meta
  * and the row ENGINE_FACTS_KEY of facts; what they have then holds until log
  * has a row with facts. */
 const char *const pg_sql_schema[] = {
-    "CREATE SCHEMA IF NOT EXISTS kindex",
+    "DO $$ BEGIN IF to_regnamespace('kindex') IS NULL THEN CREATE SCHEMA "
+    "kindex; END IF; END $$",
     "CREATE TABLE IF NOT EXISTS kindex.entries" COLUMNS,
     "CREATE TABLE IF NOT EXISTS kindex.expiry" COLUMNS,
     "CREATE TABLE IF NOT EXISTS kindex.facts" COLUMNS,

@@ -215,7 +215,7 @@ nodes_pair() (
         postgres_end "$place/a" fast && postgres_begin "$place/a" "${settings[@]}" &&
         postgres_begin "$place/b" "${settings[@]}" || exit 1
     node tests/fault/nodes.js "$1" "$2" \
-        "postgresql://kindex@/nodes?host=$place/a,$place/b,$place/c&target_session_attrs=read-write"
+        "postgresql://app@/nodes?host=$place/a,$place/b,$place/c&target_session_attrs=read-write"
 )
 
 # nodes_cut PROGRAM ROUNDS: in a network that only this test sees
@@ -229,7 +229,7 @@ nodes_cut() (
         echo 'host all all 10.99.0.0/16 trust' >>"$KX_POSTGRES/data/pg_hba.conf" &&
         ip link set lo up && echo 1 >/proc/sys/net/ipv4/ip_forward &&
         postgres_resume && postgres_database nodes || exit 1
-    node tests/fault/nodes.js "$1" "$2" 'postgresql://kindex@10.99.%.1/nodes'
+    node tests/fault/nodes.js "$1" "$2" 'postgresql://app@10.99.%.1/nodes'
 )
 export -f nodes_pair nodes_cut
 

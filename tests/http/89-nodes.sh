@@ -119,7 +119,7 @@ body_is 4
 # A session in a transaction that has locked the row of meta, as a node does that is
 # frozen in a batch, and whose lease ends soon. lock SQL: what it sets in the lease.
 lock() {
-    psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store \
+    psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=app --dbname=store \
         --command="UPDATE kindex.lease SET until = clock_timestamp() + interval '1 second', $1" \
         --command=BEGIN --command='SELECT FROM kindex.meta FOR UPDATE' \
         --command='SELECT pg_sleep(600)' >"$work/session" 2>&1 &

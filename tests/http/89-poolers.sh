@@ -11,7 +11,7 @@ pooler=$KX_POSTGRES/pooler
 # begin_pooler MODE SETTING...
 begin_pooler() {
     {
-        printf '%s\n' '[databases]' "store = host=$KX_POSTGRES dbname=store user=kindex" \
+        printf '%s\n' '[databases]' "store = host=$KX_POSTGRES dbname=store user=app" \
             '[pgbouncer]' "logfile = $pooler/log" "pidfile = $pooler/pid" \
             "unix_socket_dir = $pooler" 'listen_port = 6432' 'auth_type = any' \
             'server_login_retry = 1' "pool_mode = $1"
@@ -40,7 +40,7 @@ end_story() {
 }
 trap end_story EXIT
 install -d -m 755 -o "$(stat -c %u "$KX_POSTGRES")" "$pooler"
-address="postgresql://kindex@/store?host=$pooler&port=6432"
+address="postgresql://app@/store?host=$pooler&port=6432"
 
 # Another client keeps processes of the database busy and idle in turn.
 busy() {

@@ -334,15 +334,16 @@ postgres_query store 'UPDATE kindex.meta SET format = 3'
 
 test_case 'synchronous_commit is set for the session, whatever the role or a reload says'
 postgres_query store "CREATE TABLE public.commits AS SELECT ''::text AS setting WHERE false;
+    GRANT INSERT ON public.commits TO app;
     CREATE FUNCTION note_setting() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
     INSERT INTO public.commits VALUES (current_setting(''synchronous_commit'')); RETURN NEW; END';
     CREATE TRIGGER note_setting AFTER INSERT ON kindex.log FOR EACH ROW
-    EXECUTE FUNCTION note_setting(); ALTER ROLE kindex SET synchronous_commit = off"
+    EXECUTE FUNCTION note_setting(); ALTER ROLE app SET synchronous_commit = off"
 serve
 settings 'SET synchronous_commit = off'
 request PUT /kv/people/7 '{"name":"Gil","age":3}'
 expect 200
-postgres_query store 'ALTER ROLE kindex RESET synchronous_commit'
+postgres_query store 'ALTER ROLE app RESET synchronous_commit'
 stop_server
 settings 'SET synchronous_commit = remote_apply'
 serve

@@ -12,7 +12,7 @@ upgrades() {
     postgres_database "$version" || exit 1
     address=$found
     unpack
-    psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname="$version" \
+    psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=app --dbname="$version" \
         --set=ON_ERROR_STOP=1 --file="$old/dump.sql" >"$work/null"
 
     test_case "tables of an earlier format are refused, $version"

@@ -57,7 +57,7 @@ postgres_stop() {
 }
 
 postgres_url() {
-    found="postgresql://kindex@/$1?host=$KX_POSTGRES"
+    found="postgresql://app@/$1?host=$KX_POSTGRES"
 }
 
 # postgres_query DATABASE SQL
@@ -67,5 +67,9 @@ postgres_query() {
 }
 
 postgres_database() {
-    postgres_query postgres "CREATE DATABASE \"$1\"" && postgres_url "$1"
+    postgres_query postgres 'DO $$ BEGIN CREATE ROLE app LOGIN;
+        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$' &&
+        postgres_query postgres "CREATE DATABASE \"$1\"" &&
+        postgres_query postgres "REVOKE ALL ON DATABASE \"$1\" FROM PUBLIC;
+            GRANT CONNECT, CREATE ON DATABASE \"$1\" TO app" && postgres_url "$1"
 }
