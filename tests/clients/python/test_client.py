@@ -16,7 +16,19 @@ from unittest import mock
 from urllib.parse import quote, urlsplit
 
 import kindex
-from kindex import AsyncKindex, BigInt, By, KindexError, KvU64, Map, Media, Typed
+from kindex import (
+    Aggregate,
+    AsyncKindex,
+    BigInt,
+    BulkEntry,
+    By,
+    KindexError,
+    KvU64,
+    Map,
+    Media,
+    Range,
+    Typed,
+)
 
 URL = os.environ["KINDEX_URL"]
 
@@ -451,7 +463,283 @@ class Entries(unittest.TestCase):
         self.db.put_by_index("users_by_email", ("bob@x.org",), bob, create=("users", "bob"))
         self.db.atomic().patch(By("users_by_email", ("bob@x.org",)), {"seen": True}).commit()
         self.assertEqual(self.db.get(("users", "bob")).value, {**bob, "seen": True})
+        named = By("users_by_email", ("bob@x.org",))
+        self.assertTrue(self.db.atomic().check_exists(named).commit().ok)
         self.assertEqual(self.db.count(index="users_by_email"), 2)
+
+    def test_only_some_members_and_only_entries_that_meet_conditions(self):
+        for name, age in (("ada", 36), ("bob", 17), ("eve", 40)):
+            self.db.put(("people", name), {"name": name, "age": age, "town": "Rome"})
+        adults = self.db.list(("people",), where={"path": "/age", "ge": 18}, fields=["/name"])
+        self.assertEqual([entry.value for entry in adults], [{"name": "ada"}, {"name": "eve"}])
+        conditions = [{"path": "/age", "in": [17, 40]}, {"path": "/town", "exists": True}]
+        some = self.db.list(("people",), where=conditions, keys=True)
+        self.assertEqual([entry.key[1] for entry in some], ["bob", "eve"])
+        self.assertEqual(self.db.get(("people", "ada"), fields=["/age"]).value, {"age": 36})
+        self.assertEqual(self.db.count(("people",), estimate=True), 3)
+        (child,) = self.db.children(("people",), start=("people", "b"), limit=1)
+        self.assertEqual(tuple(child), (("people", "bob"), True, 0, True))
+        with self.assertRaises(TypeError):
+            self.db.list(("people",), fields="/age")
+
+    def test_several_values_and_several_ranges_are_one_list(self):
+        self.db.declare_index("paints_by_color", ("paints",), ["/color", "/n"])
+        colors = ("red", "blue", "green", "red", "blue")
+        self.db.bulk(
+            BulkEntry(("paints", n), {"color": color, "n": n}) for n, color in enumerate(colors))
+
+        def listed(entries):
+            return [entry.key[1] for entry in entries]
+
+        values = [("red",), ("blue",)]
+        index = "paints_by_color"
+        self.assertEqual(listed(self.db.list(index=index, in_=values, page_size=3)), [0, 3, 1, 4])
+        self.assertEqual(listed(self.db.list(index=index, in_=values, order="merge")), [0, 1, 3, 4])
+        ranges = [Range(("red",), index=index, reverse=True),
+                  Range(start=("paints", 1), end=("paints", 4))]
+        self.assertEqual(
+            listed(self.db.list_ranges(ranges, page_size=2, keys=True)), [3, 0, 1, 2])
+        merged = [Range(("paints",), end=("paints", 2)), ranges[1]]
+        self.assertEqual(
+            listed(self.db.list_ranges(merged, order="merge", fields=["/n"], limit=4)),
+            [0, 1, 2, 3])
+        found = self.db.explain(
+            ("paints",), where={"path": "/color", "eq": "red"}, order=["/n"])
+        self.assertEqual(found["index"], index)
+        self.assertTrue(found["request"].startswith("/list?index=paints_by_color"))
+        advised = self.db.explain(
+            ("paints",), depth=1, where=[{"path": "/size", "eq": 1}, {"key": 1, "gt": 1}],
+            order=["/n"], reverse=True, fields=["/n"])
+        self.assertEqual(advised["conditions"][1], {"key": 1, "gt": 1})
+        self.assertIsNone(advised["index"])
+
+    def test_totals_are_added_up(self):
+        store = {"aggregate": {"count": True, "sum": [{"path": "/total", "scale": 2}, "/items"]}}
+        self.db.apply_indexes({
+            "order_totals": {"prefix": ("orders",), "fields": ["/user"], "store": store},
+            "order_count": {"prefix": ("orders",), "fields": [], "store": {"aggregate": {}}},
+        })
+        for user, total, items in (("ada", 1.25, 2), ("bob", 3, 1), ("ada", 4.5, 1)):
+            self.db.add(("orders",), {"user": user, "total": total, "items": items})
+        ada = self.db.aggregate("order_totals", ("ada",))
+        self.assertEqual(ada, Aggregate(2, {"/total": "5.75", "/items": "3"}, 1))
+        bob = self.db.aggregate("order_totals", start=("b",), end=("c",))
+        self.assertEqual((bob.count, bob.sum["/total"]), (1, "3.00"))
+        self.assertEqual(self.db.aggregate("order_count").count, 3)
+
+    def test_an_entry_under_a_new_key_comes_after_those_before(self):
+        moment = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        added = [self.db.add(("log",), {"at": moment}), self.db.add(("log",), "x", ttl="1h")]
+        listed = list(self.db.list(("log",)))
+        self.assertEqual([(e.key, e.value, e.versionstamp) for e in listed],
+                         [(e.key, e.value, e.versionstamp) for e in added])
+        stamp = self.db.atomic().set(("stamped",), 1, suffix="versionstamp").commit().versionstamp
+        self.assertEqual(self.db.get(("stamped", stamp)).value, 1)
+
+    def test_many_entries_are_stored_up_to_the_first_that_is_refused(self):
+        many = (BulkEntry(("bulk", i), "x" * 500, ttl="1h") for i in range(3000))
+        self.assertEqual(self.db.bulk(many), 3000)
+        self.assertEqual(self.db.count(("bulk",)), 3000)
+        wrong = [BulkEntry(("bulk", i), "y" * 500) for i in range(2500)] + [BulkEntry((), 1)]
+        with self.assertRaises(KindexError) as caught:
+            self.db.bulk(wrong)
+        self.assertEqual((caught.exception.code, caught.exception.problem["stored"]), ("bad-key", 2500))
+        self.assertEqual(self.db.get(("bulk", 2499)).value[0], "y")
+        with self.assertRaises(KindexError) as caught:
+            self.db.bulk([BulkEntry((), 1)])
+        self.assertEqual((caught.exception.code, caught.exception.problem["stored"]), ("bad-key", 0))
+        later = datetime(2100, 1, 1, tzinfo=timezone.utc)
+        self.assertEqual(self.db.bulk([BulkEntry(("bulk", "typed"), BigInt(1), expires_at=later)]), 1)
+        typed = self.db.get(("bulk", "typed"))
+        self.assertEqual((typed.value, typed.expires_at), (1, later))
+        self.assertEqual(self.db.bulk([]), 0)
+
+    def test_the_entries_of_a_range_are_patched_and_deleted(self):
+        self.db.bulk(BulkEntry(("patched", n), {"n": n}) for n in range(1200))
+        self.assertEqual(self.db.patch_range(("patched",), patch={"seen": True}, ttl="1h"), 1200)
+        operations = [{"op": "sum", "path": "/n", "value": 1}]
+        self.assertEqual(self.db.patch_range(
+            start=("patched", 1), end=("patched", 3), operations=operations), 2)
+        self.assertEqual(self.db.get(("patched", 2)).value, {"n": 3, "seen": True})
+        self.assertEqual(self.db.patch_range(("patched",), ttl="2h"), 1200)
+        self.db.declare_index("patched_by_n", ("patched",), ["/n"])
+        self.assertEqual(self.db.patch_range(("patched",), end=("patched", 1), patch={"n": -1}), 1)
+        self.assertEqual(self.db.patch_range(index="patched_by_n", end=(0,), patch={"low": True}), 1)
+        self.assertEqual(self.db.delete_range(index="patched_by_n", start=(1190,)), 10)
+        self.assertEqual(self.db.delete_range(start=("patched", 1), end=("patched", 2)), 1)
+        self.assertEqual(self.db.delete_range(("patched",)), 1189)
+        self.db.drop_index("patched_by_n")
+
+    def test_bounds_are_of_keys_or_of_the_values_of_an_index(self):
+        self.db.declare_index("bounds_by_n", ("bounds",), ["/n"])
+        self.db.bulk(BulkEntry(("bounds", n), {"n": 10 - n}) for n in range(9))
+
+        def numbers(found):
+            return [one.key[-1] for one in found]
+
+        start, end = ("bounds", 2), ("bounds", 5)
+        self.assertEqual(numbers(self.db.list(start=start, end=end)), [2, 3, 4])
+        self.assertEqual(self.db.count(start=start, end=end), 3)
+        children = self.db.children(("bounds",), start=start, page_size=3)
+        self.assertEqual(numbers(children), [2, 3, 4, 5, 6, 7, 8])
+        index = "bounds_by_n"
+        self.assertEqual(numbers(self.db.children(index=index, start=(2,), end=(4,))), [2, 3])
+        self.assertEqual(self.db.delete_range(index=index, start=(2,), end=(4,)), 2)
+        order = [{"path": "/n", "fold": "lower", "order": "desc"}, {"key": 1}]
+        self.assertIsNone(self.db.explain(("bounds",), order=order)["index"])
+        self.db.drop_index(index)
+
+    def test_a_dry_run_shows_the_results_and_changes_nothing(self):
+        dry = self.db.atomic().sum(("dry",), 2, returns="new").dry_run()
+        self.assertEqual((dry.ok, dry.versionstamp, dry.results[0].value), (True, None, 2))
+        self.assertIsNone(self.db.get(("dry",)).versionstamp)
+
+    def test_checks_and_mutations_of_every_kind(self):
+        stamp = self.db.put(("kinds", 1), {"n": 1})
+        later = datetime(2100, 1, 1, tzinfo=timezone.utc)
+
+        def checked():
+            return (
+                self.db.atomic().check_exists(("kinds", 1)).check_exists(("kinds", 9), False)
+                .check_at_most(("kinds", 1), stamp).check_prefix_at_most(("kinds",), stamp)
+                .check_where(("kinds", 1), "/n", ne=2, gt=0, lt=2, le=1, eq=1, in_=[1], exists=True)
+            )
+
+        done = (
+            checked()
+            .touch(("kinds", 1), "1h", ttl_of="keep")
+            .sum(("kinds", 2), 5, expires_at=later, ttl_of="new", max=3, out="clamp")
+            .min(("kinds", 3), 5, ttl="1h", returns="new").max(("kinds", 3), 6, expires_at=later)
+            .patch(("kinds", 1), {"m": 2}, ttl="1h", ttl_of="always")
+            .operations(("kinds", 1), [{"op": "remove", "path": "/m"}], ttl="2h")
+            .touch(("kinds", 1), expires_at=later)
+            .delete(("kinds", 4), returns="old")
+            .commit()
+        )
+        self.assertTrue(done.ok)
+        self.assertEqual(done.results[2].value, 6)
+        self.assertEqual([f["check"] for f in checked().commit().failed_checks], [2, 3])
+        self.assertEqual([self.db.get(("kinds", n)).value for n in (2, 3)], [3, 6])
+        self.assertEqual(self.db.get(("kinds", 1)).expires_at, later)
+        self.assertIsNone(self.db.patch(("kinds", 1), {}, ttl="1h", versionstamp=stamp))
+
+    def test_indexes_become_those_of_declarations_and_migrate(self):
+        moved = {"prefix": ("moved", BigInt(1)), "fields": ["/a"], "depth": 1, "missing": "null",
+                 "where": {"path": "/a", "exists": True}}
+        tasks = {"prefix": ("tasks",), "fields": ["/due"],
+                 "queue": {"lease": "1m", "retries": ["1s"], "dead": ("dead",)}}
+        indexes = self.db.apply_indexes({"moved_by_a": moved, "tasks_due": tasks})
+        self.assertEqual(indexes["moved_by_a"]["state"], "ready")
+        self.db.put(("moved", BigInt(1), "x"), {"a": "A", "b": "B"})
+        changed = self.db.migrate_index(
+            "moved_by_a", prefix=("moved", BigInt(1)), fields=["/b"], store="value", where=None,
+            depth=None, missing=None, unique=False)
+        self.assertEqual((changed["state"], changed["store"]), ("ready", "value"))
+        self.assertEqual(self.db.get_by_index("moved_by_a", "B").value["a"], "A")
+        self.assertIn("moved_by_a", [index["name"] for index in self.db.list_indexes()])
+        self.db.atomic().set(("two", 1), {"a": 1}).set(("two", 2), {"a": 1}).commit()
+        two = {"prefix": ("two",), "fields": ["/a"], "unique": True}
+        with self.assertRaises(KindexError) as caught:
+            self.db.apply_indexes({"two_by_a": two})
+        self.assertEqual(caught.exception.code, "index-not-ready")
+        planned = self.db.plan_indexes({"moved_by_a": moved}, prune=True)
+        changes = {index["name"]: index["change"] for index in planned}
+        self.assertEqual((changes["moved_by_a"], changes["tasks_due"]), ("changed", "dropped"))
+        self.assertEqual(self.db.get_index("tasks_due")["state"], "ready")
+        self.db.apply_indexes({"moved_by_a": moved}, prune=True)
+        self.assertEqual([index["name"] for index in self.db.list_indexes()], ["moved_by_a"])
+        self.db.drop_index("moved_by_a")
+
+    def test_an_index_of_changes_is_followed_and_again_from_where_it_was_left(self):
+        self.db.declare_index("feed", ("f",), [{"versionstamp": True}], tombstones="1h")
+        self.db.put(("f", 1), {"n": 1})
+        copy = {}
+        since = None
+
+        def until(wanted):
+            nonlocal since
+            changes = self.db.watch_index("feed", since=since)
+            for change in changes:
+                for entry in change.entries:
+                    if entry.deleted:
+                        copy.pop(entry.key[1], None)
+                    else:
+                        copy[entry.key[1]] = entry.value["n"]
+                since = change.since or since
+                if change.since and copy == wanted:
+                    changes.close()
+                    return
+
+        until({1: 1})
+        self.db.put(("f", 2), {"n": 2})
+        self.db.delete(("f", 1))
+        until({2: 2})
+        left = since
+        self.db.put(("f", 2), {"n": 3})
+        until({2: 3})
+        self.assertLess(left, since)
+        first = self.db.watch_index("feed", prefix=())
+        left = next(e for change in first for e in change.entries if not e.deleted)
+        self.assertEqual(left.value, {"n": 3})
+        first.close()
+        since = "0" * 20
+        with self.assertRaises(KindexError) as caught:
+            until({})
+        self.assertEqual(caught.exception.code, "history-gone")
+        self.db.drop_index("feed")
+
+    def test_with_a_consistency_reads_ask_for_what_was_written_before(self):
+        with kindex.connect(URL, consistency="session") as db:
+            exchange = db._transport._exchange
+            asked = []
+
+            def positioned(connection, request, headers):
+                answer = exchange(connection, request, headers)
+                asked.append(headers.get("Kindex-After"))
+                at = ["1.9", "1.10", "1.2"][len(asked) - 1 :] + ["2.1"]
+                answer.headers["Kindex-At"] = at[0]
+                return answer
+
+            with mock.patch.object(db._transport, "_exchange", positioned):
+                db.get(("s",))
+                db.put(("s",), 1)
+                db.get(("s",))
+                db.count(("s",))
+                self.db.declare_index("s_count", ("s",), store={"aggregate": {}})
+                db.aggregate("s_count")
+                for reads in (db.list(), db.list_ranges([Range()]), db.children()):
+                    next(reads, None)
+                self.db.drop_index("s_count")
+            self.assertEqual(asked[4:], ["2.1"] * 4)
+            del asked[4:]
+            self.assertEqual(asked, [None, None, "1.10", "1.10"])
+            self.assertEqual(db._transport._at, "2.1")
+
+    def test_declarations_have_members_of_every_kind(self):
+        fields = [{"path": "/tags", "each": True, "fold": "lower"}, {"key": 1, "order": "desc"}]
+        totals = {"aggregate": {"count": True, "sum": [{"path": "/n", "scale": 2}]}}
+        declared = [
+            self.db.declare_index("all_members", ("all",), fields, depth=1, missing="skip",
+                                  where={"path": "/n", "gt": 0}, adopt=True),
+            self.db.declare_index("all_totals", ("all",), store=totals),
+            self.db.declare_index("all_stored", ("all",), ["/a"], unique=True,
+                                  store={"fields": ["/b"]}),
+            self.db.declare_index("all_due", ("all",), ["/due"], queue={
+                "lease": "1m", "retries": ["1s"], "dead": ("dead", BigInt(1))}),
+            self.db.declare_index("all_changes", ("all",), [{"versionstamp": True}],
+                                  tombstones="1h"),
+        ]
+        self.assertEqual({index["state"] for index in declared}, {"ready"})
+        self.assertEqual(
+            self.db.migrate_index("all_changes", tombstones="2h")["tombstones"], "2h")
+        self.db.put(("all", 1), {"n": 1, "tags": ["A", "b"], "a": "x"})
+        self.assertEqual(self.db.get_by_index("all_members", "a").key, ("all", 1))
+        moment = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        self.db.put_by_index(
+            "all_stored", ("y",), {"a": "y", "when": moment}, create=("all", 2), ttl="1h")
+        self.assertEqual(self.db.get(("all", 2)).value["when"], moment)
+        for index in declared:
+            self.db.drop_index(index["name"])
 
     def test_a_migration_that_duplicates_stop_is_not_waited_for(self):
         self.db.atomic().set(("twice", 1), {"a": 1}).set(("twice", 2), {"a": 1}).commit()

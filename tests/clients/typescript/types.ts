@@ -25,19 +25,31 @@ export async function accepted(schema: StandardSchema<User>) {
   // @ts-expect-error an object is no part of a key
   await db.get(['users', {}]);
   // @ts-expect-error a member that no list has
-  db.list({ prefix: ['users'], where: [] });
+  db.list({ prefix: ['users'], filter: [] });
+  const adults = db.list<User>({ prefix: ['users'], where: { path: '/age', ge: 18 } });
+  for await (const { value } of adults) await db.put(['adults', value.name], value);
+  const orders = db.collection<{ total: number }>('orders', {
+    indexes: { totals: { store: { aggregate: { sum: [{ path: '/total', scale: 2 }, '/n'] } } } },
+  });
+  const { sum, count }: { sum?: Record<string, string>; count: number } = await orders.totals.aggregate();
+  await db.put(['sums', count], sum);
+  // @ts-expect-error a sum is text, exact
+  const rounded: number = sum?.['/total'];
+  // @ts-expect-error a store that there is not
+  db.collection('orders', { indexes: { byTotal: { fields: ['/total'], store: 'copy' } } });
+  await db.put(['sums', 'rounded'], rounded);
   // @ts-expect-error an exact number is no part of a key
   const key: Key = ['users', new ExactNumber('12345678901234567891')];
   const account = await db.get<{ id: number | ExactNumber }>(['accounts', 1]);
   // @ts-expect-error an exact number is no operand
-  const sum: number = 1 + (account.value?.id ?? 0);
+  const more: number = 1 + (account.value?.id ?? 0);
   const digits: string = String(account.value?.id);
   await db.atomic().sum(['n'], new ExactNumber('1e3'), { max: 10 }).commit();
   const bytes: Uint8Array = new Media([1, 2], 'image/png');
   const whole: Typed = new Typed({ type: 'V8', value: '_w8w' });
   await db.put(['all'], parseJson('[1]'));
-  await db.put(['all'], [key, sum, digits, bytes, whole]);
-  const commit = await db.atomic().sum(['n'], 1, { return: 'new' }).commit();
+  await db.put(['all'], [key, more, digits, bytes, whole]);
+  const commit = await db.atomic().sum(['n'], 1, { returns: 'new' }).commit();
   if (commit.ok) return [name, email, commit.versionstamp];
   // @ts-expect-error a commit that failed has none
   return commit.versionstamp;

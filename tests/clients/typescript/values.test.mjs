@@ -115,7 +115,7 @@ test('exact numbers come through every way to read', async () => {
   has((await changes.next()).value.entries[0]);
   await changes.return();
   for (const returned of ['new', 'old']) {
-    const { results } = await db.atomic().patch(key, {}, { return: returned }).commit();
+    const { results } = await db.atomic().patch(key, {}, { returns: returned }).commit();
     has(results[0]);
   }
   has(await db.delete(key));
@@ -137,7 +137,7 @@ test('exact numbers are written by every way to write', async () => {
   await users.update('a', (user) => ({ ...user, seen: 1 }));
   assert.equal(await stored(['written%20users', 'a']), `{"id":${ID},"balance":1.1,"seen":1}`);
   const { results } = await db.atomic()
-    .sum(['written sum'], VALUE.id, { return: 'new' }).commit();
+    .sum(['written sum'], VALUE.id, { returns: 'new' }).commit();
   assert.deepEqual(results[0].value, VALUE.id);
   const holds = (eq) => db.atomic().check({ of: key, where: { path: '/id', eq } }).commit();
   assert.equal((await holds(VALUE.id)).ok, true);

@@ -17,7 +17,7 @@ export function kindexStorage(options: StoreOptions) {
     /** In one commit; the time to live is that of the first one, in seconds. */
     async increment(name: string, ttl: number): Promise<number> {
       const commit = await db.atomic()
-        .sum([...prefix, name], 1, { ...seconds(ttl), ttlOf: "new", return: "new" })
+        .sum([...prefix, name], 1, { ...seconds(ttl), ttlOf: "new", returns: "new" })
         .commit();
       return (commit as { results: { value: number }[] }).results[0].value;
     },

@@ -1,19 +1,36 @@
 """The client of Kindex, with the standard library alone. README.md has a tour."""
 
 from .aio import AsyncKindex
-from .client import Atomic, By, Change, Commit, Entry, Kindex, connect
+from .client import (
+    Aggregate,
+    Atomic,
+    BulkEntry,
+    By,
+    Change,
+    Child,
+    Commit,
+    Entry,
+    IndexChange,
+    Kindex,
+    Range,
+    connect,
+)
 from .error import KindexError
 from .json_text import BigInt, KvU64, Typed
 from .values import Key, KeyPart, Map, Media
 
 __all__ = [
+    "Aggregate",
     "AsyncKindex",
     "Atomic",
     "BigInt",
+    "BulkEntry",
     "By",
     "Change",
+    "Child",
     "Commit",
     "Entry",
+    "IndexChange",
     "Key",
     "KeyPart",
     "Kindex",
@@ -21,6 +38,7 @@ __all__ = [
     "KvU64",
     "Map",
     "Media",
+    "Range",
     "Typed",
     "connect",
 ]

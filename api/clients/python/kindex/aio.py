@@ -4,9 +4,20 @@ that is cancelled ends there; whether it was carried out is then not known."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Generator, Iterator, Optional, Sequence, TypeVar
+from typing import Any, AsyncIterator, Generator, Iterable, Iterator, Optional, Sequence, TypeVar
 
-from .client import Atomic, Change, Commit, Entry, Kindex
+from .client import (
+    Aggregate,
+    Atomic,
+    BulkEntry,
+    Change,
+    Child,
+    Commit,
+    Entry,
+    IndexChange,
+    Kindex,
+    Range,
+)
 from .values import JSON, Key, KeyPart
 
 T = TypeVar("T")
@@ -41,17 +52,20 @@ class AsyncKindex:
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
-    async def get(self, key: Key) -> Entry:
-        return await asyncio.to_thread(self._sync.get, key)
+    async def get(self, key: Key, **options: Any) -> Entry:
+        return await asyncio.to_thread(self._sync.get, key, **options)
 
-    async def get_many(self, keys: Sequence[Key]) -> list[Entry]:
-        return await asyncio.to_thread(self._sync.get_many, keys)
+    async def get_many(self, keys: Sequence[Key], **options: Any) -> list[Entry]:
+        return await asyncio.to_thread(self._sync.get_many, keys, **options)
 
     async def put(self, key: Key, value: object, **options: Any) -> Optional[str]:
         return await asyncio.to_thread(self._sync.put, key, value, **options)
 
-    async def patch(self, key: Key, patch: object) -> str:
-        return await asyncio.to_thread(self._sync.patch, key, patch)
+    async def patch(self, key: Key, patch: object, **options: Any) -> Optional[str]:
+        return await asyncio.to_thread(self._sync.patch, key, patch, **options)
+
+    async def add(self, prefix: Key, value: object, **options: Any) -> Entry:
+        return await asyncio.to_thread(self._sync.add, prefix, value, **options)
 
     async def delete(self, key: Key) -> Optional[Entry]:
         return await asyncio.to_thread(self._sync.delete, key)
@@ -66,8 +80,31 @@ class AsyncKindex:
     def list(self, prefix: Optional[Key] = None, **options: Any) -> AsyncIterator[Entry]:
         return _iterate(self._sync.list(prefix, **options))
 
+    def list_ranges(self, ranges: Sequence[Range], **options: Any) -> AsyncIterator[Entry]:
+        return _iterate(self._sync.list_ranges(ranges, **options))
+
+    def children(self, prefix: Optional[Key] = None, **options: Any) -> AsyncIterator[Child]:
+        return _iterate(self._sync.children(prefix, **options))
+
     async def count(self, prefix: Optional[Key] = None, **options: Any) -> int:
         return await asyncio.to_thread(self._sync.count, prefix, **options)
+
+    async def aggregate(
+        self, index: str, prefix: Optional[Key] = None, **options: Any
+    ) -> Aggregate:
+        return await asyncio.to_thread(self._sync.aggregate, index, prefix, **options)
+
+    async def explain(self, prefix: Key, **options: Any) -> JSON:
+        return await asyncio.to_thread(self._sync.explain, prefix, **options)
+
+    async def bulk(self, entries: Iterable[BulkEntry]) -> int:
+        return await asyncio.to_thread(self._sync.bulk, entries)
+
+    async def delete_range(self, prefix: Optional[Key] = None, **options: Any) -> int:
+        return await asyncio.to_thread(self._sync.delete_range, prefix, **options)
+
+    async def patch_range(self, prefix: Optional[Key] = None, **options: Any) -> int:
+        return await asyncio.to_thread(self._sync.patch_range, prefix, **options)
 
     async def get_by_index(self, index: str, *values: KeyPart) -> Optional[Entry]:
         return await asyncio.to_thread(self._sync.get_by_index, index, *values)
@@ -80,11 +117,27 @@ class AsyncKindex:
         )
 
     async def declare_index(
-        self, name: str, prefix: Key, fields: Sequence[Any], **members: object
+        self, name: str, prefix: Key, fields: Sequence[Any] = (), **members: object
     ) -> JSON:
         return await asyncio.to_thread(
             self._sync.declare_index, name, prefix, fields, **members
         )
+
+    async def apply_indexes(
+        self, declarations: dict[str, JSON], **options: Any
+    ) -> dict[str, JSON]:
+        return await asyncio.to_thread(self._sync.apply_indexes, declarations, **options)
+
+    async def plan_indexes(
+        self, declarations: dict[str, JSON], **options: Any
+    ) -> Sequence[JSON]:
+        return await asyncio.to_thread(self._sync.plan_indexes, declarations, **options)
+
+    async def migrate_index(self, name: str, **changes: object) -> JSON:
+        return await asyncio.to_thread(self._sync.migrate_index, name, **changes)
+
+    async def list_indexes(self) -> Sequence[JSON]:
+        return await asyncio.to_thread(self._sync.list_indexes)
 
     async def get_index(self, name: str) -> JSON:
         return await asyncio.to_thread(self._sync.get_index, name)
@@ -97,3 +150,6 @@ class AsyncKindex:
 
     def watch_prefix(self, prefix: Key) -> AsyncIterator[Change]:
         return _iterate(self._sync.watch_prefix(prefix))
+
+    def watch_index(self, index: str, **options: Any) -> AsyncIterator[IndexChange]:
+        return _iterate(self._sync.watch_index(index, **options))

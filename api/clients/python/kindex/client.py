@@ -5,12 +5,12 @@ import ssl
 import time
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
-from urllib.parse import quote
+from typing import Any, Callable, Iterable, Iterator, NamedTuple, Optional, Sequence, TypeVar, Union
+from urllib.parse import quote, urlencode
 
 from .error import KindexError
-from .http import ANSWER_BYTES_MAX, Answer, Request, Token, Transport
-from .json_text import read_json, write_json
+from .http import ANSWER_BYTES_MAX, Answer, Query, Request, Token, Transport
+from .json_text import Typed, read_json, write_json
 from .values import (
     JSON,
     Key,
@@ -28,6 +28,9 @@ from .values import (
 #: How long one request waits for an index; less than the silence that ends a request.
 WAIT_S = 30
 RECONNECT_S = 2.0
+#: Of the text of one request of ``bulk``, unless one line is longer.
+BULK_CHARS = 1 << 20
+TYPED = "application/vnd.kindex.typed+json"
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,16 @@ class Entry:
     value: Any
     versionstamp: Optional[str]
     expires_at: Optional[datetime] = None
+    #: In an index of changes: the entry was removed.
+    deleted: bool = False
 
 
 @dataclass(frozen=True)
 class By:
-    """An entry by its values in a unique index, in place of its key."""
+    """An entry by its value in a unique index, in place of its key."""
 
     index: str
-    values: Key
+    value: Key
 
 
 class Change(NamedTuple):
@@ -53,6 +58,52 @@ class Change(NamedTuple):
 
     reset: bool
     entries: list[Entry]
+
+
+class IndexChange(NamedTuple):
+    """Entries of one commit; take them up when ``since``, the next position, comes."""
+
+    entries: list[Entry]
+    since: Optional[str]
+
+
+class Child(NamedTuple):
+    """The next part of keys under a prefix. ``entry``: there is an entry with this very
+    key. ``below``: how many have longer keys, estimated unless ``exact``; None: unknown,
+    but many."""
+
+    key: tuple[KeyPart, ...]
+    entry: bool
+    below: Optional[int]
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The totals of groups; sums are exact, as decimal text."""
+
+    count: int
+    sum: dict[str, str]
+    groups: int
+
+
+@dataclass(frozen=True)
+class BulkEntry:
+    key: Key
+    value: object
+    ttl: Optional[str] = None
+    expires_at: Optional[datetime] = None
+
+
+@dataclass(frozen=True)
+class Range:
+    """A range of ``list_ranges``: with ``index`` its bounds are values of its fields."""
+
+    prefix: Optional[Key] = None
+    start: Optional[Key] = None
+    end: Optional[Key] = None
+    index: Optional[str] = None
+    reverse: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +121,9 @@ class _Unchecked:
 
 
 UNCHECKED = _Unchecked()
+T = TypeVar("T")
 Version = Union[str, None, _Unchecked]
+Summand = Union[int, float, Typed]
 
 
 def _entry(wire: JSON) -> Entry:
@@ -80,6 +133,7 @@ def _entry(wire: JSON) -> Entry:
         from_stored(wire),
         wire["versionstamp"],
         None if expires is None else from_milliseconds(expires),
+        wire.get("deleted", False),
     )
 
 
@@ -90,9 +144,77 @@ def _text(key: Optional[Key], index: Optional[str] = None) -> Optional[str]:
     return write_json(to_key(key) if index is None else to_fields(key))
 
 
+def _selection(
+    prefix: Optional[Key], start: Optional[Key], end: Optional[Key], index: Optional[str]
+) -> Query:
+    return {
+        "prefix": _text(prefix, index),
+        "start": _text(start, index),
+        "end": _text(end, index),
+        "index": index,
+    }
+
+
+def _range(selected: Range) -> JSON:
+    part = to_key if selected.index is None else to_fields
+    bounds = {"prefix": selected.prefix, "start": selected.start, "end": selected.end}
+    members: JSON = {name: part(key) for name, key in bounds.items() if key is not None}
+    if selected.index is not None:
+        members["index"] = selected.index
+    if selected.reverse:
+        members["reverse"] = True
+    return members
+
+
+def _fields(fields: Optional[Sequence[str]]) -> Optional[list[str]]:
+    if isinstance(fields, str):
+        raise TypeError(f"fields is a list of JSON Pointers, such as [{fields!r}]")
+    return None if fields is None else list(fields)
+
+
+def _where(conditions: Union[JSON, Sequence[JSON]]) -> list[JSON]:
+    """Conditions with what is compared as requests have it."""
+    many = [conditions] if isinstance(conditions, dict) else conditions
+    return [
+        {
+            name: [to_operand(one) for one in value] if name == "in" else to_operand(value)
+            for name, value in condition.items()
+        }
+        for condition in many
+    ]
+
+
+def _value_body(value: object) -> tuple[str, dict[str, str]]:
+    stored = to_stored(value)
+    if "typed" in stored:
+        return write_json(stored["typed"]), {"Content-Type": TYPED}
+    return write_json(stored["value"]), {}
+
+
+def _path(index: str) -> str:
+    return f"/indexes/{quote(index, safe='')}"
+
+
+def _declaration(declared: JSON) -> JSON:
+    """A declaration as requests have it; keys in it are tuples."""
+    body: JSON = {**declared, "prefix": to_key(declared["prefix"])}
+    if "dead" in body.get("queue", {}):
+        body["queue"] = {**body["queue"], "dead": to_key(body["queue"]["dead"])}
+    return body
+
+
+def _bulk_end(answer: Answer) -> JSON:
+    """The last line. Without it the answer was cut off."""
+    lines = answer.body.splitlines()
+    end: JSON = read_json(lines[-1]) if lines else {}
+    if "end" not in end and "error" not in end:
+        raise KindexError(answer.status, {"detail": "the answer of bulk has no last line"})
+    return end
+
+
 def _target(of: Union[Key, By]) -> JSON:
     if isinstance(of, By):
-        return {"by": {"index": of.index, "value": to_fields(of.values)}}
+        return {"by": {"index": of.index, "value": to_fields(of.value)}}
     return {"key": to_key(of)}
 
 
@@ -118,15 +240,21 @@ class Atomic:
         self._checks.append({**_target(of), "versionstamp": versionstamp})
         return self
 
+    def check_exists(self, of: Union[Key, By], exists: bool = True) -> Atomic:
+        self._checks.append({**_target(of), "exists": exists})
+        return self
+
+    def check_at_most(self, of: Union[Key, By], versionstamp: str) -> Atomic:
+        """Only if the entry has at most this version, or there is none."""
+        self._checks.append({**_target(of), "atMost": versionstamp})
+        return self
+
     def check_where(self, of: Union[Key, By], path: str, **comparisons: object) -> Atomic:
         """Comparisons are eq, ne, gt, ge, lt, le, exists and in_."""
-        where: JSON = {"path": path}
-        for name, value in comparisons.items():
-            if name == "in_":
-                where["in"] = [to_operand(one) for one in value]  # type: ignore[attr-defined]
-            else:
-                where[name] = to_operand(value)
-        self._checks.append({**_target(of), "where": where})
+        where: JSON = {"path": path, **comparisons}
+        if "in_" in where:
+            where["in"] = where.pop("in_")
+        self._checks.append({**_target(of), "where": _where(where)[0]})
         return self
 
     def check_none(self, prefix: Key) -> Atomic:
@@ -134,10 +262,25 @@ class Atomic:
         self._checks.append({"prefix": to_key(prefix), "none": True})
         return self
 
-    def _add(self, kind: str, of: Union[Key, By], members: JSON, returns: Optional[str]) -> Atomic:
-        mutation = {"type": kind, **_target(of), **members}
-        if returns is not None:
-            mutation["return"] = returns
+    def check_prefix_at_most(self, prefix: Key, versionstamp: str) -> Atomic:
+        """Only if no entry under the prefix has a newer version."""
+        self._checks.append({"prefix": to_key(prefix), "atMost": versionstamp})
+        return self
+
+    def _add(
+        self,
+        kind: str,
+        of: Union[Key, By],
+        members: JSON,
+        ttl: Optional[str],
+        expires_at: Optional[datetime],
+        ttl_of: Optional[str],
+        returns: Optional[str],
+        **options: object,
+    ) -> Atomic:
+        mutation: JSON = {"type": kind, **_target(of), **members, **_times(ttl, expires_at)}
+        options = {"ttlOf": ttl_of, "return": returns, **options}
+        mutation.update({name: given for name, given in options.items() if given is not None})
         self._mutations.append(mutation)
         return self
 
@@ -148,54 +291,122 @@ class Atomic:
         *,
         ttl: Optional[str] = None,
         expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
         returns: Optional[str] = None,
+        suffix: Optional[str] = None,
     ) -> Atomic:
-        """``returns`` is "old" or "new": the entry is in the results."""
-        return self._add("set", of, {**to_stored(value), **_times(ttl, expires_at)}, returns)
+        """``returns`` is "old" or "new": the entry is in the results. ``ttl_of`` is
+        "always", "new" or "keep": which entries get the time. ``suffix="versionstamp"``
+        adds that of the commit to the key as one more part."""
+        return self._add(
+            "set", of, to_stored(value), ttl, expires_at, ttl_of, returns, suffix=suffix
+        )
 
     def delete(self, of: Union[Key, By], *, returns: Optional[str] = None) -> Atomic:
-        return self._add("delete", of, {}, returns)
+        return self._add("delete", of, {}, None, None, None, returns)
 
-    def patch(self, of: Union[Key, By], patch: object, *, returns: Optional[str] = None) -> Atomic:
+    def patch(
+        self,
+        of: Union[Key, By],
+        patch: object,
+        *,
+        ttl: Optional[str] = None,
+        expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
+        returns: Optional[str] = None,
+    ) -> Atomic:
         """A merge patch (RFC 7396): members replace members, None removes one."""
-        return self._add("patch", of, to_stored(patch), returns)
+        return self._add("patch", of, to_stored(patch), ttl, expires_at, ttl_of, returns)
 
     def operations(
-        self, of: Union[Key, By], ops: Sequence[JSON], *, returns: Optional[str] = None
+        self,
+        of: Union[Key, By],
+        ops: Sequence[JSON],
+        *,
+        ttl: Optional[str] = None,
+        expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
+        returns: Optional[str] = None,
     ) -> Atomic:
         """Operations of a JSON Patch (RFC 6902), and those that the service adds."""
-        return self._add("patch", of, {"ops": list(ops)}, returns)
+        return self._add("patch", of, {"ops": list(ops)}, ttl, expires_at, ttl_of, returns)
 
     def sum(
         self,
         of: Union[Key, By],
-        amount: Union[int, float],
+        amount: Summand,
         *,
-        min: Union[int, float, None] = None,
-        max: Union[int, float, None] = None,
+        min: Optional[Summand] = None,
+        max: Optional[Summand] = None,
         out: Optional[str] = None,
         ttl: Optional[str] = None,
+        expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
         returns: Optional[str] = None,
     ) -> Atomic:
         """Adds to a number, BigInt or KvU64 of the same type. ``out`` says what
         becomes of a sum beyond its bounds: "refuse", "clamp" or "skip"."""
-        members = {**to_stored(amount), **_times(ttl, None)}
-        bounds = {"min": min, "max": max}
-        members.update({n: to_operand(b) for n, b in bounds.items() if b is not None})
-        if out is not None:
-            members["out"] = out
-        return self._add("sum", of, members, returns)
+        bounds = {
+            "min": None if min is None else to_operand(min),
+            "max": None if max is None else to_operand(max),
+        }
+        return self._add(
+            "sum", of, to_stored(amount), ttl, expires_at, ttl_of, returns, out=out, **bounds
+        )
 
-    def touch(self, of: Union[Key, By], ttl: str) -> Atomic:
+    def min(
+        self,
+        of: Union[Key, By],
+        value: Summand,
+        *,
+        ttl: Optional[str] = None,
+        expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
+        returns: Optional[str] = None,
+    ) -> Atomic:
+        """Keeps the lesser of the stored number and this one."""
+        return self._add("min", of, to_stored(value), ttl, expires_at, ttl_of, returns)
+
+    def max(
+        self,
+        of: Union[Key, By],
+        value: Summand,
+        *,
+        ttl: Optional[str] = None,
+        expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
+        returns: Optional[str] = None,
+    ) -> Atomic:
+        """Keeps the greater of the stored number and this one."""
+        return self._add("max", of, to_stored(value), ttl, expires_at, ttl_of, returns)
+
+    def touch(
+        self,
+        of: Union[Key, By],
+        ttl: Optional[str] = None,
+        *,
+        expires_at: Optional[datetime] = None,
+        ttl_of: Optional[str] = None,
+        returns: Optional[str] = None,
+    ) -> Atomic:
         """Changes when the entry expires, and nothing else."""
-        return self._add("touch", of, {"ttl": ttl}, None)
+        return self._add("touch", of, {}, ttl, expires_at, ttl_of, returns)
 
     def commit(self) -> Commit:
         """Returns when it is on disk. Raises for all but a failed check."""
-        body = {"checks": self._checks, "mutations": self._mutations}
+        return self._send()
+
+    def dry_run(self) -> Commit:
+        """What a commit would answer now, with no versionstamp; nothing is changed."""
+        return self._send(dry=True)
+
+    def _send(self, dry: bool = False) -> Commit:
+        body: JSON = {"checks": self._checks, "mutations": self._mutations}
+        if dry:
+            body["dry"] = True
         try:
             answer = self._transport.send(
-                Request("POST", "/atomic", body=write_json(body), writes=True)
+                Request("POST", "/atomic", body=write_json(body), writes=not dry)
             ).json("versionstamp")
         except KindexError as error:
             if error.code != "check-failed":
@@ -218,8 +429,11 @@ class Kindex:
         token: Token = None,
         retries: int = 8,
         ssl_context: Optional[ssl.SSLContext] = None,
+        consistency: Optional[str] = None,
     ) -> None:
-        self._transport = Transport(url, token, retries, ssl_context)
+        """``consistency`` is what reads show if several nodes serve the store: "strong",
+        "session" (all that this client has read and written before) or "eventual"."""
+        self._transport = Transport(url, token, retries, ssl_context, consistency)
 
     def close(self) -> None:
         """Closes the kept connections; no thread must use the client."""
@@ -231,13 +445,31 @@ class Kindex:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def get(self, key: Key) -> Entry:
-        return self.get_many([key])[0]
+    def _read(
+        self,
+        method: str,
+        path: str,
+        *members: str,
+        query: Optional[Query] = None,
+        body: Optional[JSON] = None,
+    ) -> JSON:
+        text = None if body is None else write_json(body)
+        request = Request(method, path, query or {}, body=text, reads=True)
+        answer: JSON = self._transport.send(request).json(*members)
+        return answer
 
-    def get_many(self, keys: Sequence[Key]) -> list[Entry]:
+    def get(self, key: Key, *, fields: Optional[Sequence[str]] = None) -> Entry:
+        """``fields``: only these members of the value, as JSON Pointers."""
+        return self.get_many([key], fields=fields)[0]
+
+    def get_many(
+        self, keys: Sequence[Key], *, fields: Optional[Sequence[str]] = None
+    ) -> list[Entry]:
         """Up to 1000 entries, in one consistent view."""
-        body = {"keys": [to_key(key) for key in keys]}
-        answer = self._transport.send(Request("POST", "/get", body=write_json(body))).json("entries")
+        body: JSON = {"keys": [to_key(key) for key in keys]}
+        if fields is not None:
+            body["fields"] = _fields(fields)
+        answer = self._read("POST", "/get", "entries", body=body)
         return [_entry(wire) for wire in answer["entries"]]
 
     def atomic(self) -> Atomic:
@@ -259,13 +491,54 @@ class Kindex:
             atomic.check(key, versionstamp)
         return atomic.commit().versionstamp
 
-    def patch(self, key: Key, patch: object) -> str:
-        """Applies a merge patch (RFC 7396)."""
-        return self.atomic().patch(key, patch).commit().versionstamp or ""
+    def patch(
+        self,
+        key: Key,
+        patch: object,
+        *,
+        ttl: Optional[str] = None,
+        expires_at: Optional[datetime] = None,
+        versionstamp: Version = UNCHECKED,
+    ) -> Optional[str]:
+        """Applies a merge patch (RFC 7396). The result is that of ``put``."""
+        atomic = self.atomic().patch(key, patch, ttl=ttl, expires_at=expires_at)
+        if not isinstance(versionstamp, _Unchecked):
+            atomic.check(key, versionstamp)
+        return atomic.commit().versionstamp
+
+    def add(self, prefix: Key, value: object, *, ttl: Optional[str] = None) -> Entry:
+        """Stores the value under the prefix and one more part, by which entries are in
+        order. The entry has that key, but no time of expiry."""
+        body, headers = _value_body(value)
+        query: Query = {"key": _text(prefix), "ttl": ttl}
+        request = Request("POST", "/kv", query, body=body, headers=headers, writes=True)
+        wire = self._transport.send(request).json("key", "versionstamp")
+        return Entry(from_key(wire["key"]), value, wire["versionstamp"])
 
     def delete(self, key: Key) -> Optional[Entry]:
         """What was there."""
         return self.atomic().delete(key, returns="old").commit().results[0]
+
+    def _paged(
+        self,
+        limit: Optional[int],
+        page_size: int,
+        ask: Callable[[JSON], JSON],
+        member: str,
+        item: Callable[[JSON], T],
+    ) -> Iterator[T]:
+        """The items of pages, each of which ``ask`` gets."""
+        place: JSON = {}
+        while limit is None or limit > 0:
+            place["limit"] = page_size if limit is None else min(limit, page_size)
+            page = ask(place)
+            for wire in page[member]:
+                yield item(wire)
+            if page["cursor"] is None:
+                return
+            place["cursor"] = page["cursor"]
+            if limit is not None:
+                limit -= len(page[member])
 
     def list(
         self,
@@ -275,29 +548,77 @@ class Kindex:
         end: Optional[Key] = None,
         index: Optional[str] = None,
         reverse: bool = False,
+        where: Union[JSON, Sequence[JSON], None] = None,
+        in_: Optional[Sequence[Key]] = None,
+        order: Optional[str] = None,
+        fields: Optional[Sequence[str]] = None,
+        keys: bool = False,
         limit: Optional[int] = None,
         page_size: int = 100,
     ) -> Iterator[Entry]:
         """Entries in key order, or in that of an index: then prefix, start and end
-        are values of its fields."""
+        are values of its fields, and ``in_`` has the values that the fields after the
+        prefix may have, listed in the ``order`` "concat" or "merge". ``where`` has
+        conditions such as {"path": "/age", "ge": 18}, which are tested one by one.
+        With ``fields`` values have only these members, with ``keys`` they are None."""
         query = {
-            "prefix": _text(prefix, index),
-            "start": _text(start, index),
-            "end": _text(end, index),
-            "index": index,
+            **_selection(prefix, start, end, index),
             "reverse": "true" if reverse else None,
+            "keys": "true" if keys else None,
+            "where": None if where is None else write_json(_where(where)),
+            "in": None if in_ is None else [write_json(to_fields(value)) for value in in_],
+            "order": order,
+            "fields": None if fields is None else write_json(_fields(fields)),
         }
-        while limit is None or limit > 0:
-            size = page_size if limit is None else min(limit, page_size)
-            query["limit"] = str(size)
-            page = self._transport.send(Request("GET", "/list", query)).json("entries", "cursor")
-            for wire in page["entries"]:
-                yield _entry(wire)
-            query["cursor"] = page["cursor"]
-            if page["cursor"] is None:
-                return
-            if limit is not None:
-                limit -= len(page["entries"])
+
+        def ask(place: JSON) -> JSON:
+            return self._read("GET", "/list", "entries", "cursor", query={**query, **place})
+
+        return self._paged(limit, page_size, ask, "entries", _entry)
+
+    def list_ranges(
+        self,
+        ranges: Sequence[Range],
+        *,
+        order: Optional[str] = None,
+        fields: Optional[Sequence[str]] = None,
+        keys: bool = False,
+        limit: Optional[int] = None,
+        page_size: int = 100,
+    ) -> Iterator[Entry]:
+        """The entries of up to 64 ranges as one list, each entry once; ``order`` is
+        "concat", one range after another, or "merge"."""
+        body: JSON = {"ranges": [_range(selected) for selected in ranges], "keys": keys}
+        if order is not None:
+            body["order"] = order
+        if fields is not None:
+            body["fields"] = _fields(fields)
+
+        def ask(place: JSON) -> JSON:
+            return self._read("POST", "/list", "entries", "cursor", body={**body, **place})
+
+        return self._paged(limit, page_size, ask, "entries", _entry)
+
+    def children(
+        self,
+        prefix: Optional[Key] = None,
+        *,
+        start: Optional[Key] = None,
+        end: Optional[Key] = None,
+        index: Optional[str] = None,
+        limit: Optional[int] = None,
+        page_size: int = 100,
+    ) -> Iterator[Child]:
+        """The parts that follow a prefix, of keys or of the values of an index."""
+        query = _selection(prefix, start, end, index)
+
+        def ask(place: JSON) -> JSON:
+            return self._read("GET", "/tree", "children", "cursor", query={**query, **place})
+
+        def child(wire: JSON) -> Child:
+            return Child(from_key(wire["key"]), wire["entry"], wire["below"], wire["exact"])
+
+        return self._paged(limit, page_size, ask, "children", child)
 
     def count(
         self,
@@ -306,66 +627,223 @@ class Kindex:
         start: Optional[Key] = None,
         end: Optional[Key] = None,
         index: Optional[str] = None,
+        estimate: bool = False,
     ) -> int:
-        query = {
-            "prefix": _text(prefix, index),
-            "start": _text(start, index),
-            "end": _text(end, index),
-            "index": index,
-        }
-        answer = self._transport.send(Request("GET", "/count", query)).json("count")
-        count: int = answer["count"]
+        """With ``estimate`` about how many, in little time."""
+        query = _selection(prefix, start, end, index)
+        query["estimate"] = "true" if estimate else None
+        count: int = self._read("GET", "/count", "count", query=query)["count"]
         return count
+
+    def aggregate(
+        self,
+        index: str,
+        prefix: Optional[Key] = None,
+        *,
+        start: Optional[Key] = None,
+        end: Optional[Key] = None,
+    ) -> Aggregate:
+        """The totals of an index of totals, or of those of its groups in a range, as
+        one."""
+        answer = self._read(
+            "GET", "/aggregate", "count", "groups", query=_selection(prefix, start, end, index)
+        )
+        return Aggregate(answer["count"], answer.get("sum", {}), answer["groups"])
+
+    def explain(
+        self,
+        prefix: Key,
+        *,
+        depth: Optional[int] = None,
+        where: Union[JSON, Sequence[JSON], None] = None,
+        order: Optional[Sequence[Union[str, JSON]]] = None,
+        reverse: bool = False,
+        fields: Optional[Sequence[str]] = None,
+    ) -> JSON:
+        """Which index answers a query, by which ``request``, or the ``declaration`` of
+        one that would. Conditions have a ``path``, or the number of a part as ``key``."""
+        question: JSON = {"prefix": to_key(prefix), "reverse": reverse}
+        optional = {
+            "depth": depth,
+            "where": None if where is None else _where(where),
+            "order": None if order is None else list(order),
+            "fields": _fields(fields),
+        }
+        question.update({name: given for name, given in optional.items() if given is not None})
+        request = Request("POST", "/explain", body=write_json(question))
+        explanation: JSON = self._transport.send(request).json("entries", "indexes")
+        return explanation
+
+    def bulk(self, entries: Iterable[BulkEntry]) -> int:
+        """Stores entries, many in each commit, and returns how many. At the first one
+        that is refused a KindexError has their number in ``problem["stored"]``: those
+        before are stored."""
+        stored = 0
+        lines: list[str] = []
+        chars = 0
+        for entry in entries:
+            times = _times(entry.ttl, entry.expires_at)
+            line = {"key": to_key(entry.key), **to_stored(entry.value), **times}
+            lines.append(write_json(line) + "\n")
+            chars += len(lines[-1])
+            if chars >= BULK_CHARS:
+                stored += self._bulk(lines, stored)
+                lines, chars = [], 0
+        return stored + (self._bulk(lines, stored) if lines else 0)
+
+    def _bulk(self, lines: Sequence[str], before: int) -> int:
+        """Sent again, the lines set the same entries, so that they need no idempotency
+        key."""
+        headers = {"Content-Type": "application/x-ndjson"}
+        request = Request("POST", "/bulk", body="".join(lines), headers=headers)
+        try:
+            end = _bulk_end(self._transport.send(request))
+        except KindexError as error:
+            raise KindexError(error.status, {**error.problem, "stored": before}) from None
+        stored: int = end["stored"]
+        if "error" in end:
+            problem = {**end["error"], "stored": before + stored}
+            raise KindexError(problem["status"], problem)
+        return stored
+
+    def delete_range(
+        self,
+        prefix: Optional[Key] = None,
+        *,
+        start: Optional[Key] = None,
+        end: Optional[Key] = None,
+        index: Optional[str] = None,
+    ) -> int:
+        """Deletes what a list would have, in commits of up to 1000; returns how many."""
+        query = _selection(prefix, start, end, index)
+        return self._change_range(Request("DELETE", "/list", query, writes=True), "deleted")
+
+    def patch_range(
+        self,
+        prefix: Optional[Key] = None,
+        *,
+        start: Optional[Key] = None,
+        end: Optional[Key] = None,
+        index: Optional[str] = None,
+        patch: object = UNCHECKED,
+        operations: Optional[Sequence[JSON]] = None,
+        ttl: Optional[str] = None,
+    ) -> int:
+        """Patches what a list would have, in commits of up to 1000, by a merge patch or
+        the operations of a JSON Patch; returns how many."""
+        request = Request("PATCH", "/list", _selection(prefix, start, end, index), writes=True)
+        request.query["ttl"] = ttl
+        if operations is not None:
+            request.body = write_json(list(operations))
+            request.headers["Content-Type"] = "application/json-patch+json"
+        elif patch is not UNCHECKED:
+            request.body = write_json(patch)
+            request.headers["Content-Type"] = "application/merge-patch+json"
+        return self._change_range(request, "patched")
+
+    def _change_range(self, request: Request, member: str) -> int:
+        changed = 0
+        while True:
+            answer = self._transport.send(request).json(member, "more")
+            changed += answer[member]
+            if not answer["more"]:
+                return changed
+            request.query["cursor"] = answer.get("cursor")
 
     def get_by_index(self, index: str, *values: KeyPart) -> Optional[Entry]:
         """The first entry that has the values, or None."""
         return next(self.list(values, index=index, limit=1), None)
 
     def put_by_index(
-        self, index: str, values: Key, value: object, *, create: Optional[Key] = None
+        self,
+        index: str,
+        values: Key,
+        value: object,
+        *,
+        create: Optional[Key] = None,
+        ttl: Optional[str] = None,
     ) -> str:
         """Replaces the entry that has the values in a unique index, or makes one
         under the key ``create``; the service finds it while it commits."""
-        stored = to_stored(value)
-        headers = {}
-        if "typed" in stored:
-            headers["Content-Type"] = "application/vnd.kindex.typed+json"
+        body, headers = _value_body(value)
+        query: Query = {"key": _text(values, index), "new": _text(create), "ttl": ttl}
         answer = self._transport.send(
-            Request(
-                "PUT",
-                f"/indexes/{quote(index, safe='')}/get",
-                {"key": _text(values, index), "new": _text(create)},
-                body=write_json(stored["typed"] if "typed" in stored else stored["value"]),
-                headers=headers,
-                writes=True,
-            )
+            Request("PUT", f"{_path(index)}/get", query, body=body, headers=headers, writes=True)
         )
         stamp: str = answer.json("versionstamp")["versionstamp"]
         return stamp
 
     def declare_index(
-        self, name: str, prefix: Key, fields: Sequence[Union[str, JSON]], **members: object
+        self, name: str, prefix: Key, fields: Sequence[Union[str, JSON]] = (), **members: object
     ) -> JSON:
         """Declares an index, with ``unique``, ``store``, ``where`` and so on as POST
         /indexes takes them, and returns when it can be read. Twice is once."""
-        body: JSON = {"name": name, "prefix": to_key(prefix), "fields": [*fields], **members}
-        wait = {"Prefer": f"wait={WAIT_S}"}
-        index: JSON = self._transport.send(
-            Request("POST", "/indexes", body=write_json(body), headers=wait)
-        ).json("state")
-        while (index.get("migration") or index)["state"] == "building":
-            time.sleep(0.1)
+        fields = [*fields]
+        body = _declaration({"name": name, "prefix": prefix, "fields": fields, **members})
+        self._transport.send(Request("POST", "/indexes", body=write_json(body)))
+        return self._settled(name)
+
+    def apply_indexes(
+        self, declarations: dict[str, JSON], *, prune: bool = False
+    ) -> dict[str, JSON]:
+        """Makes the indexes match the declarations by name, in one commit: what differs
+        is declared or migrates. Returns them when they can be read. Others stay, or are
+        dropped with ``prune``."""
+        self._put_indexes(declarations, prune)
+        indexes = {name: self._settled(name) for name in declarations}
+        for name, index in indexes.items():
+            state = (index.get("migration") or index)["state"]
+            if state != "ready":
+                detail = f"index {name} is {state}"
+                raise KindexError(409, {"code": "index-not-ready", "detail": detail, **index})
+        return indexes
+
+    def plan_indexes(
+        self, declarations: dict[str, JSON], *, prune: bool = False
+    ) -> Sequence[JSON]:
+        """What apply_indexes would change. Nothing is changed."""
+        changes: Sequence[JSON] = self._put_indexes(declarations, prune, dry=True)["indexes"]
+        return changes
+
+    def _put_indexes(self, declarations: dict[str, JSON], prune: bool, dry: bool = False) -> JSON:
+        body = {name: _declaration(declared) for name, declared in declarations.items()}
+        query: Query = {"prune": "true" if prune else None, "dry": "true" if dry else None}
+        request = Request("PUT", "/indexes", query, body=write_json(body))
+        answer: JSON = self._transport.send(request).json("indexes")
+        return answer
+
+    def migrate_index(self, name: str, **changes: object) -> JSON:
+        """Changes members of the declaration; None stands for the default. Returns when
+        the index has the new form. Until then it can be read in the old one."""
+        if changes.get("prefix") is not None:
+            changes["prefix"] = to_key(changes["prefix"])  # type: ignore[arg-type]
+        headers = {"Content-Type": "application/merge-patch+json"}
+        self._transport.send(
+            Request("PATCH", _path(name), body=write_json(changes), headers=headers)
+        )
+        return self._settled(name)
+
+    def _settled(self, name: str) -> JSON:
+        while True:
             index = self.get_index(name)
-        return index
+            if (index.get("migration") or index)["state"] != "building":
+                return index
+            time.sleep(0.1)
 
     def get_index(self, name: str) -> JSON:
-        path = f"/indexes/{quote(name, safe='')}"
         headers = {"Prefer": f"wait={WAIT_S}"}
-        index: JSON = self._transport.send(Request("GET", path, headers=headers)).json("state")
+        request = Request("GET", _path(name), headers=headers)
+        index: JSON = self._transport.send(request).json("state")
         return index
 
+    def list_indexes(self) -> Sequence[JSON]:
+        answer = self._transport.send(Request("GET", "/indexes")).json("indexes")
+        indexes: Sequence[JSON] = answer["indexes"]
+        return indexes
+
     def drop_index(self, name: str) -> None:
-        self._transport.send(Request("DELETE", f"/indexes/{quote(name, safe='')}"))
+        """Its entries are freed in the background."""
+        self._transport.send(Request("DELETE", _path(name)))
 
     def watch(self, keys: Sequence[Key]) -> Iterator[Change]:
         """First all of up to 100 entries, then those that have changed, without an
@@ -377,7 +855,26 @@ class Kindex:
         """First a reset, then what changes under a prefix, without an end."""
         return self._changes(f"/watch?prefix={quote(_text(prefix) or '', safe='')}")
 
+    def watch_index(
+        self, index: str, *, since: Optional[str] = None, prefix: Optional[Key] = None
+    ) -> Iterator[IndexChange]:
+        """The entries of an index of changes after ``since``, then those of each commit,
+        without an end. ``prefix`` has a value of each field before the versionstamp."""
+        query = {"index": index, "since": since, "prefix": _text(prefix, index)}
+        given = {name: text for name, text in query.items() if text is not None}
+        for event in self._events(f"/watch?{urlencode(given)}"):
+            if event.get("event") in ("change", "bookmark"):
+                wires = read_json(event["data"]).get("entries", [])
+                yield IndexChange([_entry(wire) for wire in wires], event.get("id"))
+
     def _changes(self, path: str) -> Iterator[Change]:
+        for event in self._events(path):
+            if event.get("event") in ("change", "reset"):
+                wires = read_json(event["data"]).get("entries", [])
+                yield Change(event["event"] == "reset", [_entry(wire) for wire in wires])
+
+    def _events(self, path: str) -> Iterator[dict[str, str]]:
+        """After a break it asks again, with the last id, so that nothing is missed."""
         last: Optional[str] = None
         while True:
             headers = {"Accept": "text/event-stream"}
@@ -392,9 +889,7 @@ class Kindex:
                     if event.get("event") == "error":
                         problem = read_json(event["data"])
                         raise KindexError(problem["status"], problem)
-                    if event.get("event") in ("change", "reset"):
-                        wires = read_json(event["data"]).get("entries", [])
-                        yield Change(event["event"] == "reset", [_entry(w) for w in wires])
+                    yield event
             except KindexError as error:
                 if error.status not in (0, 503):
                     raise
@@ -432,5 +927,8 @@ def connect(
     token: Token = None,
     retries: int = 8,
     ssl_context: Optional[ssl.SSLContext] = None,
+    consistency: Optional[str] = None,
 ) -> Kindex:
-    return Kindex(url, token=token, retries=retries, ssl_context=ssl_context)
+    return Kindex(
+        url, token=token, retries=retries, ssl_context=ssl_context, consistency=consistency
+    )

@@ -18,6 +18,7 @@ from .error import KindexError
 from .json_text import read_json
 
 Token = Union[str, Callable[[], str], None]
+Query = dict[str, Union[str, list[str], None]]
 
 FIRST_WAIT_S = 0.05
 LONGEST_WAIT_S = 5.0
@@ -40,12 +41,14 @@ _now = time.monotonic
 class Request:
     method: str
     path: str
-    query: dict[str, Optional[str]] = field(default_factory=dict)
+    query: Query = field(default_factory=dict)
     #: JSON text.
     body: Optional[str] = None
     headers: dict[str, str] = field(default_factory=dict)
     #: It may be sent again only under an idempotency key.
     writes: bool = False
+    #: It takes a consistency.
+    reads: bool = False
     #: The answer is read by the caller, who closes the connection.
     streams: bool = False
 
@@ -92,6 +95,11 @@ def _retry_after(text: Optional[str]) -> float:
     if not text or not (text.isascii() and text.isdigit()):
         return 0.0
     return min(float(text), RETRY_AFTER_S_MAX)
+
+
+def _position(text: Optional[str]) -> tuple[int, ...]:
+    """The numbers of a Kindex-At; without one no numbers, which are less than any."""
+    return tuple(map(int, text.split("."))) if text else ()
 
 
 class _Incoming(io.RawIOBase):
@@ -167,6 +175,7 @@ class Transport:
         token: Token,
         retries: int,
         context: Optional[ssl.SSLContext],
+        consistency: Optional[str],
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -176,7 +185,10 @@ class Transport:
         self._token = token
         self._retries = retries
         self._context = context
+        self._consistency = consistency
         self._answered = False
+        #: The greatest Kindex-At of an answer.
+        self._at: Optional[str] = None
         self._threads = threading.local()
         self._kept: set[http.client.HTTPConnection] = set()
 
@@ -222,6 +234,7 @@ class Transport:
             try:
                 answer = self._attempt(request, headers)
                 self._answered = True
+                self._advance(answer.headers.get("Kindex-At"))
                 if 200 <= answer.status < 300:
                     return answer
                 error = _error(answer)
@@ -236,6 +249,10 @@ class Transport:
             time.sleep(max(retry_after, wait * random.uniform(0.5, 1.0)))
             wait = min(wait * 2, LONGEST_WAIT_S)
         raise AssertionError("not reached")
+
+    def _advance(self, at: Optional[str]) -> None:
+        if _position(at) > _position(self._at):
+            self._at = at
 
     def _attempt(self, request: Request, headers: dict[str, str]) -> Answer:
         kept = None if request.streams else getattr(self._threads, "connection", None)
@@ -253,9 +270,13 @@ class Transport:
         headers: dict[str, str],
     ) -> Answer:
         given = {name: text for name, text in request.query.items() if text is not None}
+        if request.reads and self._consistency is not None:
+            given["consistency"] = self._consistency
+            if self._consistency == "session" and self._at is not None:
+                headers["Kindex-After"] = self._at
         target = self._parts.path.rstrip("/") + request.path
         if given:
-            target += "?" + urlencode(given)
+            target += "?" + urlencode(given, doseq=True)
         body = None if request.body is None else request.body.encode()
         if body is not None:
             headers.setdefault("Content-Type", "application/json")

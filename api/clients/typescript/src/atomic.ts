@@ -9,7 +9,8 @@ import {
   checkOptions,
   type Members,
   MUTATION,
-  RETURN,
+  RETURNS,
+  SET,
   SUM,
 } from "./options.js";
 import {
@@ -42,7 +43,7 @@ export interface By {
 }
 export type Target = Key | By;
 
-/** Comparisons of what is at a JSON Pointer, all of which must be true. */
+/** Comparisons with what is at a JSON Pointer, all of which must be true. */
 export type Comparison =
   & { path: string; in?: unknown[]; exists?: boolean }
   & { [operator in "eq" | "ne" | "gt" | "ge" | "lt" | "le"]?: unknown };
@@ -64,7 +65,11 @@ export interface MutationOptions {
   /** Which entries get the time: each, new ones, or those that have none. */
   ttlOf?: "always" | "new" | "keep";
   /** The entry before or after the commit is in the results. */
-  return?: "old" | "new";
+  returns?: "old" | "new";
+}
+export interface SetOptions extends MutationOptions {
+  /** One more part of the key: the versionstamp of the commit. */
+  suffix?: "versionstamp";
 }
 /** What a sum, min or max combines. */
 export type Summand = number | bigint | KvU64 | ExactNumber;
@@ -79,6 +84,9 @@ export interface SumOptions extends MutationOptions {
 export type Result = (MaybeEntry<unknown> & { skipped?: true }) | { skipped: true };
 export type Commit =
   | { ok: true; versionstamp: string; results: (Result | null)[] }
+  | { ok: false; failedChecks: FailedCheck[] };
+export type DryRun =
+  | { ok: true; results: (Result | null)[] }
   | { ok: false; failedChecks: FailedCheck[] };
 
 type WireEntry = Stored & {
@@ -106,20 +114,24 @@ function target(of: Target, argument = "of"): object {
   return { by: { index: by.index, value: toKey(by.value, `${argument}.value`) } };
 }
 
-function toOperand(value: unknown): unknown {
+/** @internal A value where only one is asked for: a bound, or what is compared. */
+export function toOperand(value: unknown): unknown {
   const stored = toStored(value);
   return stored.typed ?? stored.value;
 }
 
 // Members that are none of these are left to the service, which refuses them.
-function toComparison({ path, exists, in: values, ...rest }: Comparison): object {
+function toComparison({ in: values, ...rest }: { in?: unknown[] }): object {
   const operands = Object.entries(rest).map(([name, v]) => [name, toOperand(v)]);
-  return {
-    path,
-    exists,
-    in: values?.map(toOperand),
-    ...Object.fromEntries(operands),
-  };
+  return { in: values?.map(toOperand), ...Object.fromEntries(operands) };
+}
+
+/** @internal */
+export function toWhere(where: object | object[]): object[] {
+  return [where].flat().map((one) => {
+    checkObject(one, "where");
+    return toComparison(one);
+  });
 }
 
 function toCheck(check: Check, i: number): object {
@@ -131,7 +143,7 @@ function toCheck(check: Check, i: number): object {
   const found = target(of, `checks[${i}].of`);
   if (!("where" in rest)) return { ...found, ...rest };
   const { where, ...others } = rest;
-  return { ...found, ...others, where: [where].flat().map(toComparison) };
+  return { ...found, ...others, where: toWhere(where) };
 }
 
 /** Checks and mutations that are done together, or not at all. */
@@ -158,16 +170,17 @@ export class Atomic {
     known: Members<T>,
   ): this {
     checkOptions(options, known);
-    this.#mutations.push({ type, ...target(of), ...members, ...options });
+    const { returns, ...rest } = (options ?? {}) as { returns?: string };
+    this.#mutations.push({ type, ...target(of), ...members, ...rest, return: returns });
     return this;
   }
 
-  set(of: Target, value: unknown, options?: MutationOptions): this {
-    return this.#add("set", of, toStored(value), options, MUTATION);
+  set(of: Target, value: unknown, options?: SetOptions): this {
+    return this.#add("set", of, toStored(value), options, SET);
   }
 
-  delete(of: Target, options?: Pick<MutationOptions, "return">): this {
-    return this.#add("delete", of, {}, options, RETURN);
+  delete(of: Target, options?: Pick<MutationOptions, "returns">): this {
+    return this.#add("delete", of, {}, options, RETURNS);
   }
 
   /** A merge patch (RFC 7396): members replace members, null removes one. */
@@ -207,6 +220,15 @@ export class Atomic {
 
   /** Resolves when the commit is on disk. Throws for all but a failed check. */
   async commit(options?: CallOptions): Promise<Commit> {
+    return await this.#send(options);
+  }
+
+  /** What a commit would answer now; nothing is changed, and there is no versionstamp. */
+  async dryRun(options?: CallOptions): Promise<DryRun> {
+    return await this.#send(options, true);
+  }
+
+  async #send(options?: CallOptions, dry?: true): Promise<Commit> {
     checkOptions(options, CALL);
     try {
       const answer = await this.#transport.json<
@@ -215,8 +237,8 @@ export class Atomic {
         ...options,
         method: "POST",
         path: "/atomic",
-        body: { checks: this.#checks, mutations: this.#mutations },
-        writes: true,
+        body: { checks: this.#checks, mutations: this.#mutations, dry },
+        writes: !dry,
       });
       const results = answer.results ?? this.#mutations.map(() => null);
       return {

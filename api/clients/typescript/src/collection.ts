@@ -1,16 +1,27 @@
 import type { Entry, MaybeEntry } from "./atomic.js";
-import type { IndexDeclaration, Kindex, ListOptions, PutOptions } from "./client.js";
+import type {
+  AddOptions,
+  Aggregate,
+  CountOptions,
+  GetOptions,
+  IndexDeclaration,
+  Kindex,
+  ListOptions,
+  PutOptions,
+} from "./client.js";
 import type { CallOptions } from "./http.js";
 import { ExactNumber } from "./json.js";
 import {
+  ADD,
   CALL,
   checkArray,
   checkObject,
   checkOptions,
   COLLECTION,
+  COUNT,
+  INDEX,
   LIST_OF,
   PUT,
-  UPSERT,
 } from "./options.js";
 import { type Key, type KeyPart, kindOf, toKey } from "./values.js";
 
@@ -44,18 +55,32 @@ export type IndexField =
     & ({ path: string } | { key: number })
   );
 
+/** Totals of the entries that have equal fields. */
+export interface Totals {
+  aggregate: {
+    count?: true;
+    /** JSON Pointers of numbers; `scale` is how many decimals a sum has. */
+    sum?: readonly (string | { path: string; scale?: number })[];
+  };
+}
+
 export interface IndexOptions {
-  /** JSON Pointers, or fields with other settings. */
-  fields: readonly (string | IndexField)[];
+  /** JSON Pointers, or fields with other settings. Only totals can do without. */
+  fields?: readonly (string | IndexField)[];
   unique?: boolean;
   /** Of all fields that are written as JSON Pointers. */
   fold?: "none" | "lower" | "casefold";
-  store?: "pointer" | "value" | { fields: readonly string[] };
+  store?: "pointer" | "value" | { fields: readonly string[] } | Totals;
   where?: object | readonly object[];
   missing?: "skip" | "error" | "null";
   /** How long an index of changes keeps removals, such as "7d". */
   tombstones?: string;
+  /** Jobs can be claimed from the index. */
+  queue?: { lease?: string; retries?: readonly string[]; dead?: Key };
+  /** Only keys with so many parts after the prefix. */
   depth?: number;
+  /** Take over entries under the index's name that an application has maintained. */
+  adopt?: boolean;
 }
 export type Indexes = Record<string, IndexOptions>;
 export interface CollectionOptions<I extends Indexes> {
@@ -76,6 +101,8 @@ type ListOf = Omit<ListOptions, "prefix" | "index">;
 
 const UPDATES_MAX = 100;
 
+const isTotals = ({ store }: IndexOptions) =>
+  typeof store === "object" && store !== null && "aggregate" in store;
 const parts = (id: Id): Key => Array.isArray(id) ? id : [id as KeyPart];
 const snake = (name: string) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`);
 
@@ -97,11 +124,12 @@ export class Collection<T> {
     this.declarations = Object.entries(options.indexes ?? {}).map(([member, index]) => {
       if (member in this) throw new TypeError(`${member} cannot name an index`);
       checkObject(index, `indexes.${member}`);
-      const { fold, fields, ...rest } = index;
+      const { fold, fields = isTotals(index) ? [] : undefined, ...rest } = index;
       checkArray(fields, `indexes.${member}.fields`);
+      checkOptions(index, INDEX, `indexes.${member}`);
       const declaration = {
         ...rest,
-        fields: fields.map((field) =>
+        fields: fields!.map((field) =>
           typeof field === "string" ? { path: field, fold } : field
         ),
         name: `${name}_${snake(member)}`,
@@ -128,11 +156,11 @@ export class Collection<T> {
     return result.value;
   }
 
-  get(id: Id, options?: CallOptions): Promise<MaybeEntry<T>> {
+  get(id: Id, options?: GetOptions): Promise<MaybeEntry<T>> {
     return this.#db.get<T>(this.key(id), options);
   }
 
-  getMany(ids: readonly Id[], options?: CallOptions): Promise<MaybeEntry<T>[]> {
+  getMany(ids: readonly Id[], options?: GetOptions): Promise<MaybeEntry<T>[]> {
     checkArray(ids, "ids");
     return this.#db.getMany<T>(ids.map((id) => this.key(id)), options);
   }
@@ -140,6 +168,11 @@ export class Collection<T> {
   /** Returns the versionstamp, or null if the entry has another version. */
   async put(id: Id, value: T, options?: PutOptions): Promise<string | null> {
     return await this.#db.put(this.key(id), await this.validate(value), options);
+  }
+
+  /** Stores it under a new last part of the key, by which entries are in order. */
+  async add(value: T, options?: AddOptions): Promise<{ key: Key; versionstamp: string }> {
+    return await this.#db.add(this.#prefix, await this.validate(value), options);
   }
 
   /** Stores it only if there is no entry; null if there is. */
@@ -174,8 +207,8 @@ export class Collection<T> {
     return this.#db.list<T>({ ...options, prefix: this.#prefix });
   }
 
-  count(options?: CallOptions): Promise<number> {
-    checkOptions(options, CALL);
+  count(options?: CountOptions): Promise<number> {
+    checkOptions(options, COUNT);
     return this.#db.count({ ...options, prefix: this.#prefix });
   }
 
@@ -203,10 +236,8 @@ export class IndexOf<T> {
   }
 
   /** The first entry that has the values, or null. */
-  async get(values: Id, options?: CallOptions): Promise<Entry<T> | null> {
-    checkOptions(options, CALL);
-    for await (const entry of this.list(values, { ...options, limit: 1 })) return entry;
-    return null;
+  get(values: Id, options?: GetOptions): Promise<Entry<T> | null> {
+    return this.#db.getByIndex<T>(this.name, parts(values), options);
   }
 
   /** The entries whose first fields have these values, in the order of the index. */
@@ -217,20 +248,27 @@ export class IndexOf<T> {
     return this.#db.list<T>({ ...options, index, prefix: parts(values) });
   }
 
-  count(values: Id = [], options?: CallOptions): Promise<number> {
-    checkOptions(options, CALL);
+  count(values: Id = [], options?: CountOptions): Promise<number> {
+    checkOptions(options, COUNT);
     toKey(parts(values), "values");
     return this.#db.count({ ...options, index: this.name, prefix: parts(values) });
+  }
+
+  /** The totals of all entries whose first fields have these values. */
+  aggregate(values: Id = [], options?: CallOptions): Promise<Aggregate> {
+    checkOptions(options, CALL);
+    toKey(parts(values), "values");
+    return this.#db.aggregate(this.name, { ...options, prefix: parts(values) });
   }
 
   /**
    * Replaces the entry that has the values of this one, whatever its key, or makes
    * one with this id; the service finds it while it commits. For unique indexes.
    */
-  async upsert(id: Id, value: T, options?: { ttl?: string } & CallOptions): Promise<string> {
-    checkOptions(options, UPSERT);
+  async upsert(id: Id, value: T, options?: AddOptions): Promise<string> {
+    checkOptions(options, ADD);
     const valid = await this.#collection.validate(value);
-    const values = this.#declaration.fields.map((field) => valueAt(valid, field));
+    const values = this.#declaration.fields!.map((field) => valueAt(valid, field));
     const create = this.#collection.key(id);
     return await this.#db.putByIndex(this.name, values, valid, { ...options, create });
   }

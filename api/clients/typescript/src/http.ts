@@ -13,6 +13,11 @@ export interface ConnectOptions {
   retries?: number;
   /** Bytes of an answer, or of one event of a watch, 256 MiB unless given. */
   answerBytesMax?: number;
+  /**
+   * What reads show if several nodes serve the store; `session`: all that this client
+   * has read and written before.
+   */
+  consistency?: "strong" | "session" | "eventual";
   /** In place of the global `fetch`. */
   fetch?: typeof fetch;
 }
@@ -25,11 +30,13 @@ export interface CallOptions {
 export interface Request extends CallOptions {
   method: string;
   path: string;
-  query?: Record<string, string | number | boolean | undefined>;
+  query?: Record<string, string | number | boolean | string[] | undefined>;
   body?: unknown;
   headers?: Record<string, string>;
   /** It may be sent again only under an idempotency key. */
   writes?: boolean;
+  /** It takes a consistency. */
+  reads?: boolean;
   /** The result is the answer, which the caller closes. */
   streams?: boolean;
 }
@@ -179,12 +186,21 @@ function retryAfterMs(text: string | null): number {
   return Math.min(Number(text) * 1000, RETRY_AFTER_MS_MAX);
 }
 
+/** Whether a position, which is two numbers with a point between, comes after another. */
+function isLater(position: string, other: string): boolean {
+  const [[term, place], [otherTerm, otherPlace]] = [position, other]
+    .map((text) => text.split(".").map(BigInt));
+  return term === otherTerm ? place > otherPlace : term > otherTerm;
+}
+
 /** @internal Sends requests, again where that may help. */
 export class Transport {
   readonly #base: string;
   readonly #options: ConnectOptions;
   readonly bytesMax: number;
   #answered = false;
+  /** The greatest `Kindex-At` of an answer. */
+  #position?: string;
 
   constructor(url: string | URL, options: ConnectOptions) {
     checkOptions(options, CONNECT);
@@ -225,6 +241,7 @@ export class Transport {
     try {
       const response = await connection.within(this.#fetch(request, connection.signal));
       this.#answered = true;
+      this.#advance(response.headers.get("Kindex-At"));
       if (isRedirect(response)) return { error: redirected(response), retryAfterMs: 0 };
       if (!response.ok) {
         const error = await problemOf(response, connection);
@@ -256,13 +273,21 @@ export class Transport {
     return status === 429 || status === 503;
   }
 
+  #advance(at: string | null): void {
+    if (at && (!this.#position || isLater(at, this.#position))) this.#position = at;
+  }
+
   async #fetch(request: Request, signal: AbortSignal): Promise<Response> {
-    const { token, fetch = globalThis.fetch } = this.#options;
+    const { token, fetch = globalThis.fetch, consistency } = this.#options;
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(request.query ?? {})) {
-      if (value !== undefined) query.set(name, String(value));
+      for (const one of value === undefined ? [] : [value].flat()) query.append(name, String(one));
     }
     const headers = new Headers(request.headers);
+    if (request.reads && consistency) {
+      query.set("consistency", consistency);
+      if (consistency === "session" && this.#position) headers.set("Kindex-After", this.#position);
+    }
     if (token) {
       const text = typeof token === "function" ? await token() : token;
       headers.set("Authorization", `Bearer ${text}`);

@@ -1,8 +1,25 @@
 // The arguments of methods, as a program in plain JavaScript may get them wrong: a
 // member that no method reads would change what a list returns without a word.
-import type { By, MutationOptions, SumOptions } from "./atomic.js";
-import type { ListOptions, PutOptions, Selection } from "./client.js";
-import type { CollectionOptions, Indexes } from "./collection.js";
+import type { By, MutationOptions, SetOptions, SumOptions } from "./atomic.js";
+import type {
+  AddOptions,
+  ApplyOptions,
+  BulkEntry,
+  CountOptions,
+  GetOptions,
+  IndexDeclaration,
+  ListedRange,
+  ListOptions,
+  PageOptions,
+  PatchRangeOptions,
+  PutOptions,
+  Question,
+  Range,
+  RangesOptions,
+  Selection,
+  WatchIndexOptions,
+} from "./client.js";
+import type { CollectionOptions, Indexes, IndexOptions } from "./collection.js";
 import type { CallOptions, ConnectOptions } from "./http.js";
 import { type Key, kindOf } from "./values.js";
 
@@ -42,6 +59,7 @@ export const CONNECT: Members<ConnectOptions> = {
   token: true,
   retries: true,
   answerBytesMax: true,
+  consistency: true,
   fetch: true,
 };
 /** @internal */
@@ -49,14 +67,18 @@ export const CALL: Members<CallOptions> = { signal: true };
 /** @internal */
 export const BY: Members<By> = { index: true, value: true };
 /** @internal */
-export const RETURN: Members<Pick<MutationOptions, "return">> = { return: true };
+export const GET: Members<GetOptions> = { ...CALL, fields: true };
+/** @internal */
+export const RETURNS: Members<Pick<MutationOptions, "returns">> = { returns: true };
 /** @internal */
 export const MUTATION: Members<MutationOptions> = {
-  ...RETURN,
+  ...RETURNS,
   ttl: true,
   expiresAt: true,
   ttlOf: true,
 };
+/** @internal */
+export const SET: Members<SetOptions> = { ...MUTATION, suffix: true };
 /** @internal */
 export const SUM: Members<SumOptions> = { ...MUTATION, min: true, max: true, out: true };
 /** @internal */
@@ -67,35 +89,85 @@ export const PUT: Members<PutOptions> = {
   versionstamp: true,
 };
 /** @internal */
-export const SELECTED: Members<Selection & CallOptions> = {
-  ...CALL,
-  prefix: true,
-  start: true,
-  end: true,
-  index: true,
+export const RANGE: Members<Range> = { prefix: true, start: true, end: true };
+/** @internal */
+export const SELECTION: Members<Selection> = { ...RANGE, index: true };
+/** @internal */
+export const LISTED: Members<ListedRange> = { ...SELECTION, reverse: true };
+/** @internal */
+export const SELECTED: Members<Selection & CallOptions> = { ...CALL, ...SELECTION };
+/** @internal */
+export const COUNT: Members<CountOptions> = { ...CALL, estimate: true };
+/** @internal */
+export const COUNTED: Members<Selection & CountOptions> = { ...SELECTED, ...COUNT };
+/** @internal */
+export const PAGES: Members<PageOptions> = { ...CALL, limit: true, pageSize: true };
+/** @internal */
+export const CHILDREN: Members<Selection & PageOptions> = { ...PAGES, ...SELECTION };
+/** @internal */
+export const AGGREGATED: Members<Range & CallOptions> = { ...CALL, ...RANGE };
+/** @internal */
+export const RANGES: Members<RangesOptions> = {
+  ...PAGES,
+  order: true,
+  fields: true,
+  keys: true,
 };
 /** @internal Of a list whose prefix and index are given by what is listed. */
 export const LIST_OF: Members<Omit<ListOptions, "prefix" | "index">> = {
-  ...CALL,
+  ...RANGES,
   start: true,
   end: true,
   reverse: true,
-  limit: true,
-  pageSize: true,
+  where: true,
+  in: true,
+};
+/** @internal */
+export const PATCHED: Members<PatchRangeOptions> = {
+  ...SELECTED,
+  patch: true,
+  operations: true,
+  ttl: true,
+};
+/** @internal */
+export const LINE: Members<BulkEntry> = { key: true, value: true, ttl: true, expiresAt: true };
+/** @internal */
+export const QUESTION: Members<Question> = {
+  prefix: true,
+  depth: true,
+  where: true,
+  order: true,
+  reverse: true,
   fields: true,
-  keys: true,
 };
 /** @internal */
 export const LIST: Members<ListOptions> = { ...SELECTED, ...LIST_OF };
 /** @internal */
-export const SINCE: Members<CallOptions & { since?: string }> = { ...CALL, since: true };
+export const WATCH_INDEX: Members<WatchIndexOptions> = { ...CALL, since: true, prefix: true };
 /** @internal */
-export const UPSERT: Members<CallOptions & { ttl?: string }> = { ...CALL, ttl: true };
+export const ADD: Members<AddOptions> = { ...CALL, ttl: true };
 /** @internal */
 export const CREATE: Members<CallOptions & { ttl?: string; create?: Key }> = {
-  ...UPSERT,
+  ...ADD,
   create: true,
 };
+/** @internal */
+export const APPLY: Members<ApplyOptions> = { ...CALL, declarations: true, prune: true };
+/** @internal */
+export const INDEX: Members<IndexOptions> = {
+  fields: true,
+  unique: true,
+  fold: true,
+  store: true,
+  where: true,
+  missing: true,
+  tombstones: true,
+  queue: true,
+  depth: true,
+  adopt: true,
+};
+/** @internal */
+export const DECLARATION: Members<IndexDeclaration> = { ...INDEX, name: true, prefix: true };
 /** @internal */
 export const COLLECTION: Members<CollectionOptions<Indexes>> = {
   prefix: true,
