@@ -83,6 +83,8 @@ struct cli {
     const char *decrypt_with;
     const char *to;
     const char *from;
+    const char *token_file;
+    const char *queue_to;
     const char *copy_to;
     const char *engine;
     const char *engine_password_file;
@@ -109,6 +111,7 @@ struct cli {
     bool engine_insecure;
     bool link;
     bool estimate;
+    bool finish;
     bool counts;      /* declare an index of totals */
     const char *sums; /* the members that it adds up */
     bool merge;

@@ -1,6 +1,7 @@
 /* KV Connect, the protocol of Deno and @deno/kv for remote stores: its
- * handlers, which the table of routes names, and what these share. Only files
- * of this room know the messages of datapath.proto.
+ * handlers, which the table of routes names, and what these share. The messages
+ * of datapath.proto are known to this room, and to the import that reads such a
+ * store (cli/bulk/cli_connect.c).
  *
  * Errors are plain text with a 4xx status, since clients show the text to their
  * user, and repeat a request forever after a 5xx. */

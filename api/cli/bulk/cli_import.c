@@ -18,8 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/bulk/cli_connect.h"
 #include "cli/bulk/cli_interrupt.h"
 #include "cli/bulk/cli_key_set.h"
+#include "cli/bulk/cli_move.h"
 #include "cli/bulk/cli_ndjson.h"
 #include "cli/bulk/cli_pipeline.h"
 #include "cli/bulk/cli_sqlite.h"
@@ -515,10 +517,10 @@ static int import_store(struct importing *importing, struct cli_sqlite *store)
     int status = CLI_ERROR;
     if (cli_sqlite_reader.open(store, cli->from, cli->memory)) {
         store->batch = cli->batch;
-        store->prefix_size = importing->prefix_size;
+        store->deno.prefix_size = importing->prefix_size;
         cli->jobs = STORE_JOBS;
         status = import_all(importing);
-        if (status == CLI_OK && store->left_out > 0)
+        if (status == CLI_OK && store->deno.left_out > 0)
             status = CLI_ERROR;
     }
     cli_sqlite_reader.close(store);
@@ -539,11 +541,33 @@ static int import_lines(struct importing *importing)
     return status;
 }
 
-/* The store itself has the types and the order of its entries. */
-static bool options_fit(const struct cli *cli)
+static const char *misfit_of_address(const struct cli *cli)
 {
-    return cli->from == NULL || (cli->count == 0 && cli->file == NULL &&
-                                 !cli->deno && cli->state == NULL);
+    if (cli->from_key != NULL)
+        return "--from-key does not go with --from ADDRESS";
+    return cli->finish && (cli->state == NULL || cli->overwrite)
+               ? "--finish needs --state, and excludes --overwrite"
+               : NULL;
+}
+
+/* A file is read as one snapshot, so an import of it is not continued. */
+static const char *misfit_of_file(const struct cli *cli)
+{
+    if (cli->token_file != NULL || cli->finish)
+        return "--token-file and --finish need --from ADDRESS";
+    return cli->from != NULL && cli->state != NULL
+               ? "--state with --from needs an address"
+               : NULL;
+}
+
+/* Why the options do not fit together, or NULL. A store itself has the types
+ * of its entries. */
+static const char *misfit(const struct cli *cli, bool address)
+{
+    bool lines = cli->count > 0 || cli->file != NULL || cli->deno;
+    if (cli->from != NULL && lines)
+        return "--from takes the place of FILE, --file and --deno";
+    return address ? misfit_of_address(cli) : misfit_of_file(cli);
 }
 
 int cli_import(struct cli *cli)
@@ -552,9 +576,12 @@ int cli_import(struct cli *cli)
     struct importing importing = {.cli = cli,
                                   .rules = {.deno = cli->deno},
                                   .place = {.hash = KX_HASH_START}};
-    if (!options_fit(cli))
-        return cli_misuse(cli, "--from takes the place of FILE, --file, --deno "
-                               "and --state");
+    bool address = cli->from != NULL && cli_connect_names(cli->from);
+    const char *wrong = misfit(cli, address);
+    if (wrong != NULL)
+        return cli_misuse(cli, "%s", wrong);
+    if (address)
+        return cli_move(cli);
     if (!read_keys(&importing))
         return CLI_MISUSE;
     int status = cli->from != NULL ? import_store(&importing, &store)

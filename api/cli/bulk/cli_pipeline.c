@@ -100,7 +100,13 @@ static void add_checks(struct cli_pipeline_slot *slot)
         kx_add_text(&slot->body, before);
         add_text(slot, slot->items[i].key, slot->items[i].key_size,
                  &slot->body);
-        kx_add_text(&slot->body, ",\"versionstamp\":null}");
+        kx_add_text(&slot->body, ",\"versionstamp\":");
+        if (slot->items[i].check_size == 0)
+            kx_add_text(&slot->body, "null");
+        else
+            add_text(slot, slot->items[i].check, slot->items[i].check_size,
+                     &slot->body);
+        kx_add_byte(&slot->body, '}');
         before = ",{\"key\":";
     }
     kx_add_text(&slot->body, "],");
@@ -216,6 +222,24 @@ static size_t drop_present(struct cli_pipeline_slot *slot,
     return count;
 }
 
+/* Frees the slot of a batch that has its final answer, which is NULL if all
+ * items are dropped. */
+static void end_batch(const struct cli_pipeline *pipeline,
+                      struct cli_pipeline_slot *slot,
+                      const struct kx_slice *document)
+{
+    struct kx_slice stamp = {.size = 0};
+    if (document != NULL &&
+        cli_json_member(*document, "versionstamp", &stamp) && stamp.size > 2 &&
+        stamp.data[0] == '"')
+        stamp = kx_slice(stamp.data + 1, stamp.size - 2);
+    else
+        stamp.size = 0;
+    slot->state = SLOT_FREE;
+    if (pipeline->stored_fn != NULL)
+        pipeline->stored_fn(pipeline->target, slot, stamp);
+}
+
 static bool again_without_present(struct cli_pipeline *pipeline,
                                   struct cli_pipeline_slot *slot,
                                   struct kx_slice document)
@@ -229,7 +253,7 @@ static bool again_without_present(struct cli_pipeline *pipeline,
         return false;
     slot->commit = ++pipeline->commits;
     if (sent_item(slot, 0) == NULL)
-        slot->state = SLOT_FREE;
+        end_batch(pipeline, slot, NULL);
     else
         cli_pipeline_send(pipeline, slot);
     return true;
@@ -323,11 +347,12 @@ static bool has_broken(const struct cli_pipeline *pipeline, CURLcode code)
 }
 
 static void count_stored(struct cli_pipeline *pipeline,
-                         struct cli_pipeline_slot *slot)
+                         struct cli_pipeline_slot *slot,
+                         struct kx_slice document)
 {
     for (size_t i = 0; i < slot->count; i++)
         pipeline->stored += !slot->items[i].dropped;
-    slot->state = SLOT_FREE;
+    end_batch(pipeline, slot, &document);
 }
 
 /* Processes a complete reply. */
@@ -339,7 +364,7 @@ static void take_answer(struct cli_pipeline *pipeline,
     bool checked = kx_json_check_document(document, &fault) == KX_OK;
     bool present = status == 409 && checked && !pipeline->cli->overwrite;
     if (status == 200 && checked)
-        count_stored(pipeline, slot);
+        count_stored(pipeline, slot, document);
     else if (!(may_retry(status) && retry_later(pipeline, slot)) &&
              !(present && again_without_present(pipeline, slot, document)))
         refuse(pipeline, slot, status);

@@ -16,8 +16,11 @@ enum { CLI_PIPELINE_BYTES_MAX = 1 << 20 };
 struct cli_pipeline_item {
     size_t key, key_size;
     size_t mutation, mutation_size;
+    size_t check, check_size; /* the versionstamp that the entry must have, as
+                               * JSON; size 0: there must be no entry */
     uint64_t line;
-    bool dropped; /* the store already has the entry */
+    bool removes; /* the mutation deletes the entry */
+    bool dropped; /* the check failed: mostly the store has the entry */
 };
 
 /* A place in the input: byte offset, number of lines before it and hash of the
@@ -54,8 +57,16 @@ struct cli_pipeline_slot {
     unsigned tries;
 };
 
+/* Receives a batch that has its final answer: every item is stored with this
+ * versionstamp (digits without quotes), or dropped. The versionstamp is empty
+ * if all are dropped, or in a dry run. */
+typedef void cli_pipeline_fn(void *target, const struct cli_pipeline_slot *slot,
+                             struct kx_slice stamp);
+
 struct cli_pipeline {
     struct cli *cli;
+    cli_pipeline_fn *stored_fn; /* NULL: none */
+    void *target;
     CURLM *multi;
     struct cli_pipeline_slot *slots;
     size_t slot_count;

@@ -4,34 +4,27 @@
 #ifndef API_CLI_SQLITE_H
 #define API_CLI_SQLITE_H
 
+#include "cli/bulk/cli_deno.h"
 #include "cli/cli.h"
-#include "kindex.h"
 
 /* A commit of the import gets at most this many bytes of lines of one commit of
  * the file; more are divided. The server's --body-max is twice as large, and a
  * request repeats the keys for its checks. */
 enum { CLI_SQLITE_GROUP_BYTES_MAX = 3 << 20 };
 
-/* Entries with the same first part of the key. */
-struct cli_sqlite_part;
-
 struct cli_sqlite {
     const char *path;
     void *memory; /* talloc context */
     struct sqlite3 *database;
     struct sqlite3_stmt *rows;
-    size_t batch;       /* wanted entries of a commit */
-    size_t prefix_size; /* encoded bytes put before each key */
+    size_t batch; /* wanted entries of a commit */
     int64_t now_ms;
     struct kx_buffer group; /* lines of the version that is being read */
     size_t group_count;
     int64_t group_version;
-    bool has_row; /* `rows` stands at a row that has not been read */
-    uint64_t left_out;
+    bool has_row;    /* `rows` stands at a row that has not been read */
     uint64_t queued; /* messages in the queue tables */
-    struct cli_sqlite_part *parts;
-    size_t part_count;
-    uint64_t other_count; /* entries of parts beyond those counted */
+    struct cli_deno deno;
 };
 
 /* What an import does with a store that it reads in commits. */
