@@ -9,6 +9,7 @@ import os
 import pickle
 import socket
 import threading
+import time
 import unittest
 import urllib.request
 from datetime import datetime, timezone
@@ -865,6 +866,63 @@ class Entries(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(self.db.get(("threads",)).value, 80)
+
+    def test_jobs_are_claimed_and_their_receipts_used(self):
+        self.db.declare_index("todo_due", ("todo",), ["/due"], queue={"retries": ["1h"]})
+        queue = self.db.queue("todo_due")
+        self.assertEqual(queue.claim(), [])
+        self.db.put(("todo", 1), {"a": 1})
+        self.db.put(("todo", 2), None)
+        first, second = queue.claim(5)
+        self.assertEqual((first.key, first.value, first.attempts, first.lease),
+                         (("todo", 1), {"a": 1}, 1, 60.0))
+        queue.extend([first, second.receipt], "5m")
+        queue.release(first, "1ms")
+        self.assertIn("todo_due", self.db.queues())
+        self.assertEqual(queue.claim(prefix=(0,)), [])
+        queue.fail(second, "no route", "1ms")
+        with self.assertRaises(KindexError) as caught:
+            queue.ack(first)
+        self.assertEqual(caught.exception.code, "receipt-stale")
+        (again,) = queue.claim(wait=5)
+        self.assertEqual((again.key, again.attempts), (("todo", 1), 1))
+        self.assertTrue(self.db.atomic().ack(again).set(("todone",), 1).commit().ok)
+        (last,) = queue.claim(wait=5)
+        self.assertEqual((last.attempts, last.error), (2, "no route"))
+        queue.ack(last)
+        self.assertEqual(queue.stats()["leased"], 0)
+
+    def test_work_handles_each_job_and_an_error_is_a_failure(self):
+        self.db.declare_index("work_due", ("work",), ["/due"], queue={
+            "lease": "600ms", "retries": ["1ms"], "dead": ["worked"]})
+        stop = threading.Event()
+        seen = []
+        errors = []
+
+        def handle(job):
+            if job.value == 3:
+                time.sleep(1.5)  # longer than the lease, which is extended
+            seen.append(job.value)
+            if job.value == 5:
+                raise ValueError("no route " + "\U0001f600" * 300)
+            if job.value == 4:
+                self.db.atomic().ack(job).commit()
+
+        def note(error, job):
+            errors.append((job.attempts, str(error)[:8]))
+            if job.attempts == 2:
+                stop.set()
+
+        for n in range(6):
+            self.db.put(("work", n), n)
+        self.db.queue("work_due").work(handle, concurrency=3, stop=stop, on_error=note)
+        self.assertEqual(sorted(seen), [0, 1, 2, 3, 4, 5, 5])
+        self.assertEqual(errors, [(1, "no route"), (2, "no route")])
+        self.assertEqual(self.db.count(("work",)), 0)
+        self.assertEqual(self.db.count(("worked",)), 1)
+        with self.assertRaises(KindexError) as caught:
+            self.db.queue("none").work(handle)
+        self.assertEqual(caught.exception.code, "queue-not-found")
 
     def test_asyncio(self):
         async def tour():

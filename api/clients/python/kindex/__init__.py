@@ -17,6 +17,7 @@ from .client import (
 )
 from .error import KindexError
 from .json_text import BigInt, KvU64, Typed
+from .queue import Job, Queue
 from .values import Key, KeyPart, Map, Media
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Commit",
     "Entry",
     "IndexChange",
+    "Job",
     "Key",
     "KeyPart",
     "Kindex",
@@ -38,6 +40,7 @@ __all__ = [
     "KvU64",
     "Map",
     "Media",
+    "Queue",
     "Range",
     "Typed",
     "connect",

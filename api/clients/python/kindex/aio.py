@@ -18,6 +18,7 @@ from .client import (
     Kindex,
     Range,
 )
+from .queue import Names, Queue
 from .values import JSON, Key, KeyPart
 
 T = TypeVar("T")
@@ -69,6 +70,13 @@ class AsyncKindex:
 
     async def delete(self, key: Key) -> Optional[Entry]:
         return await asyncio.to_thread(self._sync.delete, key)
+
+    def queue(self, name: str) -> Queue:
+        """Its methods block: call them by ``asyncio.to_thread``."""
+        return self._sync.queue(name)
+
+    async def queues(self) -> Names:
+        return await asyncio.to_thread(self._sync.queues)
 
     def atomic(self) -> Atomic:
         """To be given to ``commit``."""

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from .error import KindexError
 from .http import ANSWER_BYTES_MAX, Answer, Query, Request, Token, Transport
 from .json_text import Typed, read_json, write_json
+from .queue import Names, Queue, Receipts, receipts_of
 from .values import (
     JSON,
     Key,
@@ -234,6 +235,12 @@ class Atomic:
         self._transport = transport
         self._checks: list[JSON] = []
         self._mutations: list[JSON] = []
+        self._acks: list[str] = []
+
+    def ack(self, of: Receipts) -> Atomic:
+        """Acknowledges jobs of queues in this commit."""
+        self._acks += receipts_of(of)
+        return self
 
     def check(self, of: Union[Key, By], versionstamp: Optional[str]) -> Atomic:
         """None: only if there is no entry."""
@@ -402,6 +409,8 @@ class Atomic:
 
     def _send(self, dry: bool = False) -> Commit:
         body: JSON = {"checks": self._checks, "mutations": self._mutations}
+        if self._acks:
+            body["ack"] = self._acks
         if dry:
             body["dry"] = True
         try:
@@ -474,6 +483,15 @@ class Kindex:
 
     def atomic(self) -> Atomic:
         return Atomic(self._transport)
+
+    def queue(self, name: str) -> Queue:
+        """The jobs of an index that is declared with ``queue``."""
+        return Queue(self._transport, name)
+
+    def queues(self) -> Names:
+        """The names of the queues."""
+        answer = self._transport.send(Request("GET", "/queues")).json("queues")
+        return [queue["name"] for queue in answer["queues"]]
 
     def put(
         self,

@@ -13,6 +13,7 @@ import {
   SET,
   SUM,
 } from "./options.js";
+import { type Receipt, receiptsOf } from "./queue.js";
 import {
   fromKey,
   fromStored,
@@ -151,10 +152,17 @@ export class Atomic {
   readonly #transport: Transport;
   readonly #checks: object[] = [];
   readonly #mutations: object[] = [];
+  readonly #acks: string[] = [];
 
   /** @internal */
   constructor(transport: Transport) {
     this.#transport = transport;
+  }
+
+  /** Acknowledges jobs of queues in this commit. */
+  ack(...receipts: Receipt[]): this {
+    this.#acks.push(...receiptsOf(receipts));
+    return this;
   }
 
   check(...checks: Check[]): this {
@@ -237,7 +245,12 @@ export class Atomic {
         ...options,
         method: "POST",
         path: "/atomic",
-        body: { checks: this.#checks, mutations: this.#mutations, dry },
+        body: {
+          ack: this.#acks.length ? this.#acks : undefined,
+          checks: this.#checks,
+          mutations: this.#mutations,
+          dry,
+        },
         writes: !dry,
       });
       const results = answer.results ?? this.#mutations.map(() => null);

@@ -42,6 +42,7 @@ import {
   SELECTED,
   WATCH_INDEX,
 } from "./options.js";
+import { Queue } from "./queue.js";
 import { fromKey, type Key, kindOf, toJson, toKey, toStored } from "./values.js";
 import { serverEvents } from "./watch.js";
 
@@ -326,6 +327,22 @@ export class Kindex {
       reads: true,
     });
     return entries.map((entry) => toEntry<T>(entry));
+  }
+
+  /** The jobs of an index that is declared with `queue`. */
+  queue<T = unknown>(name: string): Queue<T> {
+    return new Queue<T>(this.#transport, name);
+  }
+
+  /** The names of the queues. */
+  async queues(options?: CallOptions): Promise<string[]> {
+    checkOptions(options, CALL);
+    const { queues } = await this.#transport.json<{ queues: { name: string }[] }>({
+      ...options,
+      method: "GET",
+      path: "/queues",
+    });
+    return queues.map(({ name }) => name);
   }
 
   atomic(): Atomic {

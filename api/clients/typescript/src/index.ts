@@ -1,6 +1,7 @@
 export * from "./atomic.js";
 export * from "./client.js";
 export * from "./collection.js";
+export { type ClaimOptions, type Job, Queue, type Receipt, type WorkOptions } from "./queue.js";
 export { type FailedCheck, KindexError } from "./error.js";
 export type { CallOptions, ConnectOptions } from "./http.js";
 export { ExactNumber, parseJson, stringifyJson } from "./json.js";
