@@ -230,6 +230,35 @@ static bool find_identity(struct request *request, struct reply *reply,
     return request->caller.token != NULL;
 }
 
+/* Another node sends its own certificate, not that of its client. */
+static bool has_identity(const struct request *request)
+{
+    return request->certificate != NULL &&
+           request->service->identities != NULL &&
+           request_header(request, NODE_HOP) == NULL;
+}
+
+/* Finds the identity of the client's certificate, if lines of --grants give it
+ * anything. */
+static bool find_holder(struct request *request, struct reply *reply)
+{
+    struct caller *caller = &request->caller;
+    if (has_identity(request)) {
+        caller->token =
+            identity_of_certificate(request->service->identities,
+                                    request->certificate, request->memory);
+        reply->body.failed |= caller->token == NULL;
+    }
+    if (caller->token != NULL && caller->token->grant_count > 0 &&
+        !is_over(caller->token))
+        return true;
+    kx_token_release(caller->token);
+    caller->token = NULL;
+    return (request->route->scope == SCOPE_OPTIONAL && !reply->body.failed) ||
+           refuse_token(request, reply, NO_TOKEN,
+                        "The request has no Authorization: Bearer.");
+}
+
 /* An unknown id and a wrong secret get the same answer, so that it tells
  * nothing about ids. Only a caller with the right secret learns that the token
  * has expired. */
@@ -238,8 +267,7 @@ static bool find_token(struct request *request, struct reply *reply)
     struct credential credential;
     const char *text = access_bearer(request);
     if (text == NULL)
-        return refuse_token(request, reply, NO_TOKEN,
-                            "The request has no Authorization: Bearer.");
+        return find_holder(request, reply);
     if (is_jwt(request, text))
         return find_identity(request, reply, text);
     if (!credential_read(kx_text(text), &credential))
@@ -290,17 +318,29 @@ static bool admit_unknown(struct request *request, struct reply *reply)
                         "--token-file.");
 }
 
+static const char REVOKED[] =
+    "The client certificate was revoked after it was accepted.";
+
+/* True if the certificate of the connection is no longer accepted. Then not
+ * even a token helps. */
+static bool is_revoked(const struct request *request)
+{
+    return request->certificate != NULL &&
+           atomic_load(&request->certificate->revoked);
+}
+
 bool access_admit(struct request *request, struct reply *reply)
 {
     if (request->route->scope == SCOPE_NONE)
         return true;
+    if (is_revoked(request))
+        return refuse_token(request, reply, NO_TOKEN, REVOKED);
     if (!access_needs_token(request))
         return admit_unknown(request, reply);
-    if (request->route->scope == SCOPE_OPTIONAL &&
-        access_bearer(request) == NULL)
-        return true;
-    return find_token(request, reply) && access_count(request, reply) &&
-           check_scope(request, reply);
+    if (!find_token(request, reply))
+        return false;
+    return request->caller.token == NULL ||
+           (access_count(request, reply) && check_scope(request, reply));
 }
 
 /* A request that was admitted without a token ends when there are tokens,
@@ -309,6 +349,8 @@ bool access_admit(struct request *request, struct reply *reply)
 bool access_holds(const struct request *request)
 {
     const struct caller *caller = &request->caller;
+    if (is_revoked(request))
+        return false;
     if (caller->token != NULL)
         return !is_over(caller->token);
     return (request->route->scope <= SCOPE_OPTIONAL && !caller->ticket) ||
@@ -384,5 +426,7 @@ void access_leave(struct request *request)
 {
     struct caller *caller = &request->caller;
     kx_token_release(caller->token);
+    certificate_release(request->certificate);
+    request->certificate = NULL;
     *caller = (struct caller){.token = NULL};
 }

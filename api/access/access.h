@@ -163,7 +163,7 @@ void access_asked(struct request *request);
  * and writes the audit log. Called last before a reply is sent. */
 void access_finish(struct request *request, struct reply *reply);
 
-/* Releases the token of a request that has ended. */
+/* Releases the token and the certificate of a request that has ended. */
 void access_leave(struct request *request);
 
 #endif

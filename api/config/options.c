@@ -140,6 +140,8 @@ static bool agree_on_tls(const struct options *options)
         missing = "--tls-cert needs --tls-key";
     else if (options->tls_client_ca != NULL && options->tls_cert == NULL)
         missing = "--tls-client-ca needs --tls-cert and --tls-key";
+    else if (options->tls_client_crl != NULL && options->tls_client_ca == NULL)
+        missing = "--tls-client-crl needs --tls-client-ca";
     if (missing != NULL)
         fprintf(stderr, "kindex: %s\n", missing);
     return missing == NULL;
@@ -163,17 +165,20 @@ static const char *wrong_keys(const struct options *options)
 static bool agree_on_identities(const struct options *options)
 {
     const char *keys = options->jwt_keys;
-    const char *needed[] = {options->jwt_issuer, options->jwt_audience,
-                            options->grants};
+    const char *needed[] = {options->grants, options->jwt_issuer,
+                            options->jwt_audience};
     const char *wrong = NULL;
     size_t given = 0;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         given += needed[i] != NULL;
-    if (keys == NULL && (given > 0 || options->jwt_ca != NULL))
-        wrong = "--jwt-issuer, --jwt-audience, --jwt-ca and --grants need "
-                "--jwt-keys";
-    else if (keys != NULL && given < sizeof needed / sizeof *needed)
+    if (keys != NULL && given < sizeof needed / sizeof *needed)
         wrong = "--jwt-keys needs --jwt-issuer, --jwt-audience and --grants";
+    else if (keys == NULL && given > (options->grants != NULL))
+        wrong = "--jwt-issuer and --jwt-audience need --jwt-keys";
+    else if (keys == NULL && options->jwt_ca != NULL)
+        wrong = "--jwt-ca needs --jwt-keys";
+    else if (given == 1 && options->tls_client_ca == NULL)
+        wrong = "--grants needs --jwt-keys or --tls-client-ca";
     else if (keys != NULL)
         wrong = wrong_keys(options);
     if (wrong != NULL)

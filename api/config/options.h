@@ -51,7 +51,8 @@ struct options {
     struct addresses listen;
     const char *tls_cert; /* NULL: plain HTTP */
     const char *tls_key;
-    const char *tls_client_ca; /* NULL: clients need no certificate */
+    const char *tls_client_ca;  /* NULL: clients need no certificate */
+    const char *tls_client_crl; /* revoked ones; NULL: none are */
     uint64_t loops;
     uint64_t connections_max;
     uint64_t connections_per_address;

@@ -68,7 +68,8 @@ static const struct option_row TABLE[] = {
      "authorities (PEM) to trust for --jwt-keys https://.. instead of the "
      "system's"},
     {"grants", OPTION_TEXT, offsetof(struct options, grants), NULL, 0, 0,
-     "file that says what the holders of JSON Web Tokens may do, such as "
+     "file that says what the holders of JSON Web Tokens and client "
+     "certificates may do, such as "
      "[{\"scopes\":[\"read\",\"list\"],\"prefix\":[\"users\",\"{sub}\"]}]"},
     {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
      "600000", 1, 1000000000, "requests per minute with one access token"},
@@ -94,6 +95,9 @@ static const struct option_row TABLE[] = {
      NULL, 0, 0,
      "accept only clients with a certificate of the authorities in this file "
      "(PEM)"},
+    {"tls-client-crl", OPTION_TEXT, offsetof(struct options, tls_client_crl),
+     NULL, 0, 0,
+     "certificates that the authorities of --tls-client-ca have revoked (PEM)"},
     {"loops", OPTION_NUMBER, offsetof(struct options, loops), "1", 1, 64,
      "event-loop threads"},
     {"connections-max", OPTION_NUMBER,

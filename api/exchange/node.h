@@ -5,7 +5,6 @@
 #include "exchange/exchange.h"
 
 #define NODE_HEADER "Kindex-Node" /* which node has answered */
-#define NODE_HOP "Kindex-Hop"     /* the request came through another node */
 #define NODE_AT "Kindex-At"       /* a position that includes the write */
 #define NODE_AFTER "Kindex-After" /* the position that a read must have */
 

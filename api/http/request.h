@@ -79,6 +79,8 @@ struct request {
     struct kx_slice query; /* raw, without '?'; empty without a query */
     header_fn *header;     /* called by request_header */
     void *connection;      /* of the protocol side, for header_fn */
+    struct client_certificate *certificate; /* of the client, a reference;
+                                             * NULL: none */
     const char *authority; /* host of an absolute target of HTTP/1.1, which
                             * header_fn returns for Host; or NULL */
     uint64_t absent;       /* bits of names (header_bit) that no header has */

@@ -13,6 +13,8 @@
 
 #include "kindex.h"
 
+#define NODE_HOP "Kindex-Hop" /* the request came through another node */
+
 struct role {
     /* Set before the loops start. */
     bool shared; /* the store is in a database, for one of several nodes */

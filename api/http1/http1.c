@@ -342,11 +342,16 @@ static void *on_target(void *closure, const char *target,
                        struct MHD_Connection *connection)
 {
     struct http1 *http1 = closure;
+    const struct connection *accepted =
+        mhd_socket_connection(descriptor_of(connection));
     struct exchange *exchange = exchange_begin(
-        http1->queue, mhd_socket_client(descriptor_of(connection)));
+        http1->queue, accepted != NULL ? accepted->client : NULL);
     char *mark = strchr(target, '?');
-    if (exchange != NULL)
+    if (exchange != NULL) {
+        if (accepted != NULL)
+            exchange->request.certificate = tls_certificate(accepted->tls);
         take_target(exchange, target);
+    }
     if (mark != NULL)
         mark[1] = '\0';
     return exchange;

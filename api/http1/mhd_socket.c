@@ -224,10 +224,10 @@ uint64_t mhd_socket_sent(int fd)
     return socket != NULL ? socket->sent : 0;
 }
 
-struct tenant *mhd_socket_client(int fd)
+const struct connection *mhd_socket_connection(int fd)
 {
     const struct mhd_socket *socket = registered(fd);
-    return socket != NULL ? socket->connection.client : NULL;
+    return socket != NULL ? &socket->connection : NULL;
 }
 
 int __wrap_shutdown(int fd, int how)

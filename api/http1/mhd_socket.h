@@ -35,9 +35,8 @@ bool mhd_socket_open(const struct connection *connection);
  * False if the socket is not registered, or was transferred. */
 bool mhd_socket_close(int fd, struct connection *connection_out);
 
-/* Returns the client address for which the connection is counted, or NULL if
- * the socket is not registered. */
-struct tenant *mhd_socket_client(int fd);
+/* Returns the connection, or NULL if the socket is not registered. */
+const struct connection *mhd_socket_connection(int fd);
 /* Returns how many bytes were sent on the socket. */
 uint64_t mhd_socket_sent(int fd);
 /* Adds header lines and the blank line after them, each with its CR LF, to the

@@ -154,6 +154,7 @@ struct http2_stream *http2_stream_begin(struct http2_connection *connection,
                     exchange->request.memory);
     exchange->request.method = METHOD_OTHER;
     exchange->request.connection = stream;
+    exchange->request.certificate = tls_certificate(connection->accepted.tls);
     exchange->request.header = find_header;
     exchange->protocol = &PROTOCOL;
     TAILQ_INSERT_TAIL(&connection->streams, stream, all);

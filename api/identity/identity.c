@@ -16,6 +16,7 @@ enum {
 };
 
 struct grant_line {
+    bool of_certificates;
     struct kx_slice when; /* object; empty: every token */
     unsigned scopes;
     struct kx_slice prefix; /* array with placeholders */
@@ -225,7 +226,8 @@ static bool check_prefix(void *memory, struct kx_slice prefix)
 
 static bool is_known(struct kx_slice name)
 {
-    static const char *const NAMES[] = {"\"when\"", "\"scopes\"", "\"prefix\""};
+    static const char *const NAMES[] = {"\"when\"", "\"certificate\"",
+                                        "\"scopes\"", "\"prefix\""};
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
         if (kx_json_equal(name, kx_text(NAMES[i])))
             return true;
@@ -243,10 +245,18 @@ static bool has_only_known(struct kx_slice object)
     return true;
 }
 
+/* A line is for JSON Web Tokens or for certificates. `certificate` must be
+ * there, so that no certificate gets what is meant for users. */
 static bool read_when(struct kx_slice object, struct grant_line *line)
 {
-    return !kx_json_find(object, kx_text("/when"), &line->when) ||
-           check_when(line->when);
+    struct kx_slice names;
+    line->of_certificates =
+        kx_json_find(object, kx_text("/certificate"), &names);
+    if (!kx_json_find(object, kx_text("/when"), &line->when))
+        line->when = line->of_certificates ? names : kx_slice(NULL, 0);
+    else if (line->of_certificates)
+        return false;
+    return line->when.size == 0 || check_when(line->when);
 }
 
 /* `admin` needs a separate line, with `when`, so that it is never granted
@@ -263,9 +273,10 @@ static const char *read_line(void *memory, struct kx_slice object,
 {
     struct kx_slice scopes;
     if (kx_json_type(object) != KX_JSON_OBJECT || !has_only_known(object))
-        return "it has `scopes`, `prefix` and `when` only";
+        return "it has `scopes`, `prefix`, and `when` or `certificate`";
     if (!read_when(object, line))
-        return "`when` has claims with a string, a number or a boolean";
+        return "`when` or `certificate` has names with a string, a number or "
+               "a boolean";
     if (!kx_json_find(object, kx_text("/scopes"), &scopes) ||
         !read_scopes(memory, scopes, &line->scopes))
         return "`scopes` is an array of names of scopes";
@@ -275,7 +286,8 @@ static const char *read_line(void *memory, struct kx_slice object,
                "{sub} is a whole part";
     return checks_admin(line)
                ? NULL
-               : "`admin` needs a line without other scopes, and `when`";
+               : "`admin` needs a line without other scopes, and `when` or "
+                 "`certificate`";
 }
 
 static bool read_array(struct grant_lines *lines, struct kx_slice array,
@@ -298,6 +310,19 @@ static bool read_array(struct grant_lines *lines, struct kx_slice array,
     return lines->count > 0;
 }
 
+/* A line for callers that the server never accepts is a mistake. */
+static const char *useless_line(const struct grant_lines *lines,
+                                const struct options *options)
+{
+    for (size_t i = 0; i < lines->count; i++)
+        if (lines->all[i].of_certificates ? options->tls_client_ca == NULL
+                                          : options->jwt_keys == NULL)
+            return lines->all[i].of_certificates
+                       ? "lines with `certificate` need --tls-client-ca"
+                       : "lines without `certificate` need --jwt-keys";
+    return NULL;
+}
+
 static bool read_text(struct grant_lines *lines, struct kx_slice text,
                       char *why)
 {
@@ -311,7 +336,7 @@ static bool read_text(struct grant_lines *lines, struct kx_slice text,
 }
 
 /* The lines point into the text, which they own. */
-static struct grant_lines *read_lines(const char *path, char *why)
+static struct grant_lines *read_lines(const struct options *options, char *why)
 {
     struct grant_lines *lines = talloc_zero(NULL, struct grant_lines);
     struct kx_buffer text;
@@ -320,9 +345,15 @@ static struct grant_lines *read_lines(const char *path, char *why)
         return NULL;
     lines->users = 1;
     kx_buffer_init(&text, lines);
-    if (text_file_read(path, GRANTS_FILE_MAX, &text, why, WHY_SIZE) &&
-        read_text(lines, kx_buffer_slice(&text), why))
-        return lines;
+    const char *wrong = NULL;
+    if (text_file_read(options->grants, GRANTS_FILE_MAX, &text, why,
+                       WHY_SIZE) &&
+        read_text(lines, kx_buffer_slice(&text), why)) {
+        wrong = useless_line(lines, options);
+        if (wrong == NULL)
+            return lines;
+        snprintf(why, WHY_SIZE, "%s", wrong);
+    }
     talloc_free(lines);
     return NULL;
 }
@@ -337,7 +368,7 @@ struct identities *identities_open(const struct options *options, char *why_out,
                                    size_t size)
 {
     char why[WHY_SIZE];
-    struct grant_lines *lines = read_lines(options->grants, why);
+    struct grant_lines *lines = read_lines(options, why);
     snprintf(why_out, size, "%s", why);
     if (lines == NULL)
         return NULL;
@@ -357,7 +388,7 @@ struct identities *identities_open(const struct options *options, char *why_out,
 void identities_reload(struct identities *identities)
 {
     char why[WHY_SIZE];
-    struct grant_lines *lines = read_lines(identities->options->grants, why);
+    struct grant_lines *lines = read_lines(identities->options, why);
     if (lines == NULL) {
         kx_log(KX_LOG_ERROR, "grants-failed",
                "file=%s why=\"%s\" kept=\"the previous lines\"",
@@ -409,14 +440,15 @@ static atomic_uint_fast64_t *counter_of(struct identities *identities,
 }
 
 /* The id of a subject of an issuer, with the form of a token's. */
-static uint64_t write_id(void *memory, const char *issuer,
+static uint64_t write_id(void *memory, struct kx_slice issuer,
                          struct kx_slice subject, char *id_out)
 {
     uint8_t digest[KX_SHA256_SIZE];
     struct kx_buffer name;
     uint64_t id = 0;
     kx_buffer_init(&name, memory);
-    kx_add(&name, issuer, strlen(issuer) + 1);
+    kx_add_slice(&name, issuer);
+    kx_add_byte(&name, '\0');
     kx_add_slice(&name, subject);
     kx_sha256(kx_buffer_slice(&name), digest);
     kx_hex_write(kx_slice(digest, KX_TOKEN_ID_SIZE / 2), id_out);
@@ -427,15 +459,26 @@ static uint64_t write_id(void *memory, const char *issuer,
 /* ---- Tokens -----------------------------------------------------------------
  */
 
-static bool holds(const struct grant_line *line, struct kx_slice claims)
+/* The one to whom lines apply. */
+struct holder {
+    bool has_certificate;
+    struct kx_slice claims;
+    struct kx_slice issuer;
+    struct kx_slice subject;
+    int64_t expires_at_ms;
+};
+
+static bool holds(const struct grant_line *line, const struct holder *holder)
 {
     struct kx_json_iter iter;
     struct kx_slice name, wanted, claim;
+    if (line->of_certificates != holder->has_certificate)
+        return false;
     if (line->when.size == 0)
         return true;
     kx_json_iterate(line->when, &iter);
     while (kx_json_next(&iter, &name, &wanted))
-        if (!find_claim(claims, name, &claim) ||
+        if (!find_claim(holder->claims, name, &claim) ||
             !json_is_or_contains(claim, wanted))
             return false;
     return true;
@@ -452,7 +495,7 @@ static struct grant_lines *take_lines(struct identities *identities)
 
 /* Fills in the grants of the lines that hold; returns their number. */
 static size_t fill_grants(void *memory, const struct grant_lines *lines,
-                          struct kx_slice claims,
+                          const struct holder *holder,
                           struct kx_grant grants[KX_GRANTS_MAX])
 {
     size_t count = 0;
@@ -460,8 +503,8 @@ static size_t fill_grants(void *memory, const struct grant_lines *lines,
     for (size_t i = 0; i < lines->count && count < KX_GRANTS_MAX; i++) {
         const struct grant_line *line = &lines->all[i];
         struct kx_slice key;
-        if (!holds(line, claims) ||
-            !fill_prefix(memory, line->prefix, claims, &key) ||
+        if (!holds(line, holder) ||
+            !fill_prefix(memory, line->prefix, holder->claims, &key) ||
             bytes + key.size > KX_GRANTS_BYTES_MAX)
             continue;
         bytes += key.size;
@@ -471,23 +514,46 @@ static size_t fill_grants(void *memory, const struct grant_lines *lines,
     return count;
 }
 
-struct kx_token *identity_of_jwt(struct identities *identities,
-                                 const struct jwt *jwt, void *memory)
+static struct kx_token *make_token(struct identities *identities,
+                                   const struct holder *holder, void *memory)
 {
-    const char *issuer = identities->options->jwt_issuer;
     struct kx_grant grants[KX_GRANTS_MAX];
     struct kx_token token = {.fixed = true,
-                             .name = jwt->subject,
-                             .issuer = kx_text(issuer),
-                             .expires_at_ms = jwt->expires_at_ms,
+                             .name = holder->subject,
+                             .issuer = holder->issuer,
+                             .expires_at_ms = holder->expires_at_ms,
                              .grants = grants};
-    uint64_t id = write_id(memory, issuer, jwt->subject, token.id);
+    uint64_t id = write_id(memory, holder->issuer, holder->subject, token.id);
     if (id == 0)
         return NULL;
     struct grant_lines *lines = take_lines(identities);
-    token.grant_count = fill_grants(memory, lines, jwt->claims, grants);
+    token.grant_count = fill_grants(memory, lines, holder, grants);
     token.shared_uses = counter_of(identities, id);
     struct kx_token *copy = kx_token_copy(&token);
     drop_lines(lines);
     return copy;
+}
+
+struct kx_token *identity_of_jwt(struct identities *identities,
+                                 const struct jwt *jwt, void *memory)
+{
+    const struct holder holder = {.claims = jwt->claims,
+                                  .issuer =
+                                      kx_text(identities->options->jwt_issuer),
+                                  .subject = jwt->subject,
+                                  .expires_at_ms = jwt->expires_at_ms};
+    return make_token(identities, &holder, memory);
+}
+
+struct kx_token *
+identity_of_certificate(struct identities *identities,
+                        const struct client_certificate *certificate,
+                        void *memory)
+{
+    const struct holder holder = {.has_certificate = true,
+                                  .claims = certificate->claims,
+                                  .issuer = certificate->issuer,
+                                  .subject = certificate->subject,
+                                  .expires_at_ms = certificate->expires_at_ms};
+    return make_token(identities, &holder, memory);
 }

@@ -1,4 +1,5 @@
-/* What the holders of JSON Web Tokens may do: the lines of --grants.
+/* What the holders of JSON Web Tokens and of client certificates may do: the
+ * lines of --grants.
  *
  *   [{"when":{"groups":"staff"},"scopes":["read","list"],"prefix":["orders"]},
  *    {"scopes":["read","list","watch","write"],"prefix":["users","{sub}"]}]
@@ -6,11 +7,14 @@
  * A line holds if every claim in `when` equals the value or is an array that
  * contains it. "{sub}" stands for the claim `sub` as one part of the key, of
  * the claim's type. If the claim is absent, empty, or neither a string nor an
- * integer, the line grants nothing; it never grants a shorter prefix. */
+ * integer, the line grants nothing; it never grants a shorter prefix. A line
+ * with `certificate` in place of `when` is for client certificates, all others
+ * are for JSON Web Tokens. */
 #ifndef API_IDENTITY_H
 #define API_IDENTITY_H
 
 #include "config/options.h"
+#include "identity/certificate.h"
 #include "identity/issuer.h"
 
 enum {
@@ -38,5 +42,11 @@ void identities_close(struct identities *identities);
  * token with kx_token_release. NULL if memory ran out. Any thread. */
 struct kx_token *identity_of_jwt(struct identities *identities,
                                  const struct jwt *jwt, void *memory);
+/* Makes the token of a client certificate, as identity_of_jwt does. It has no
+ * grants if no line holds. */
+struct kx_token *
+identity_of_certificate(struct identities *identities,
+                        const struct client_certificate *certificate,
+                        void *memory);
 
 #endif

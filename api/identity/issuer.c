@@ -346,12 +346,19 @@ static int look_at_end(void *closure, curl_off_t a, curl_off_t b, curl_off_t c,
     return atomic_load(&issuer->closing);
 }
 
+/* With --jwt-ca only its authorities count. */
+static bool set_authorities(CURL *curl, const char *file)
+{
+    return file == NULL ||
+           (curl_easy_setopt(curl, CURLOPT_CAINFO, file) == CURLE_OK &&
+            curl_easy_setopt(curl, CURLOPT_CAPATH, NULL) == CURLE_OK);
+}
+
 /* A redirect is not followed: the address is the one that the operator chose.
- * With --jwt-ca only its authorities count. */
+ */
 static bool set_transfer(CURL *curl, struct issuer *issuer,
                          struct kx_buffer *text, char *why)
 {
-    const char *authorities = issuer->options->jwt_ca;
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)ISSUER_FETCH_S);
@@ -361,11 +368,8 @@ static bool set_transfer(CURL *curl, struct issuer *issuer,
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, text);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
-    if (authorities != NULL &&
-        (curl_easy_setopt(curl, CURLOPT_CAINFO, authorities) != CURLE_OK ||
-         curl_easy_setopt(curl, CURLOPT_CAPATH, NULL) != CURLE_OK))
-        return false;
-    return curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https") == CURLE_OK &&
+    return set_authorities(curl, issuer->options->jwt_ca) &&
+           curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https") == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_SSLVERSION,
                             CURL_SSLVERSION_TLSv1_2) == CURLE_OK &&
            curl_easy_setopt(curl, CURLOPT_USERAGENT, "kindex/" KX_VERSION) ==
@@ -613,6 +617,13 @@ static const char *check_header(struct kx_slice header)
     return NULL;
 }
 
+static bool fits_header(const struct key *key, struct kx_slice header,
+                        const struct kx_slice *id)
+{
+    return (id == NULL || kx_equal(key->id, *id)) &&
+           is_string(header, "/alg", ALGORITHM[key->algorithm].name);
+}
+
 /* Finds the key that the header names by `kid`, or without `kid` the only key
  * for the header's algorithm. NULL: no key, or more than one. */
 static const struct key *find_key(const struct key_set *keys,
@@ -622,11 +633,9 @@ static const struct key *find_key(const struct key_set *keys,
     const struct key *found = NULL;
     size_t count = 0;
     for (size_t i = 0; keys != NULL && i < keys->count; i++) {
-        const struct key *key = &keys->keys[i];
-        if ((id != NULL && !kx_equal(key->id, *id)) ||
-            !is_string(header, "/alg", ALGORITHM[key->algorithm].name))
+        if (!fits_header(&keys->keys[i], header, id))
             continue;
-        found = key;
+        found = &keys->keys[i];
         count++;
     }
     return count == 1 ? found : NULL;
@@ -756,22 +765,31 @@ static const char *check_subject(void *memory, struct kx_slice claims,
     return NULL;
 }
 
+/* Sets `quoted` to the text as JSON. Finds the claim; false if it is missing or
+ * memory ran out. */
+static bool find_beside(struct kx_slice claims, const char *pointer,
+                        const char *text, struct kx_buffer *quoted,
+                        struct kx_slice *value)
+{
+    kx_buffer_clear(quoted);
+    kx_json_escape(kx_text(text), quoted);
+    return !quoted->failed && kx_json_find(claims, kx_text(pointer), value);
+}
+
 static const char *check_names(const struct issuer *issuer, void *memory,
                                struct kx_slice claims)
 {
+    const struct options *options = issuer->options;
     struct kx_buffer wanted;
     struct kx_slice value;
     kx_buffer_init(&wanted, memory);
-    kx_json_escape(kx_text(issuer->options->jwt_issuer), &wanted);
-    if (wanted.failed || !kx_json_find(claims, kx_text("/iss"), &value) ||
+    if (!find_beside(claims, "/iss", options->jwt_issuer, &wanted, &value) ||
         !kx_json_equal(value, kx_buffer_slice(&wanted)))
         return "The JSON Web Token is of another issuer.";
-    kx_buffer_clear(&wanted);
-    kx_json_escape(kx_text(issuer->options->jwt_audience), &wanted);
-    return !wanted.failed && kx_json_find(claims, kx_text("/aud"), &value) &&
-                   json_is_or_contains(value, kx_buffer_slice(&wanted))
-               ? NULL
-               : "The JSON Web Token is for another audience.";
+    if (!find_beside(claims, "/aud", options->jwt_audience, &wanted, &value) ||
+        !json_is_or_contains(value, kx_buffer_slice(&wanted)))
+        return "The JSON Web Token is for another audience.";
+    return NULL;
 }
 
 const char *issuer_check(struct issuer *issuer, struct kx_slice text,

@@ -1,16 +1,34 @@
-/* TLS of one connection, for HTTP/1.1 and HTTP/2, which call it in place of the
+/* TLS: the server's certificate and key, the authorities of client certificates
+ * and their lists of revoked ones, read from files and reloaded on request; and
+ * the connections that use them.
+ *
+ * TLS of one connection, for HTTP/1.1 and HTTP/2, which call it in place of the
  * socket's functions. The caller owns the non-blocking socket, but must not
- * read or write it before tls_close. All functions belong to the connection's
- * thread. */
+ * read or write it before tls_close. These functions belong to the connection's
+ * thread; those of the ring to any thread. */
 #ifndef API_TLS_H
 #define API_TLS_H
 
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "net/tls_keys.h"
+#include "config/options.h"
+#include "identity/certificate.h"
 
 struct tls;
+struct tls_keyring;
+
+/* Reads the files that options name (tls_cert, tls_key, tls_client_ca,
+ * tls_client_crl); options must outlive the ring. If they cannot be used,
+ * returns NULL and writes the reason to why_out (`size` bytes). */
+struct tls_keyring *tls_keyring_open(const struct options *options,
+                                     char *why_out, size_t size);
+/* Reads the files again and logs the result. If they cannot be used, the
+ * previous keys stay. Certificates of connected clients that the new files do
+ * not accept become `revoked`. */
+void tls_keyring_reload(struct tls_keyring *ring);
+/* Frees the ring, after its last connection. NULL is allowed. */
+void tls_keyring_close(struct tls_keyring *ring);
 
 enum tls_step { TLS_THROUGH, TLS_WANTS_INPUT, TLS_WANTS_ROOM, TLS_BROKEN };
 
@@ -23,6 +41,9 @@ void tls_close(struct tls *tls);
 /* Continues the handshake as far as possible without blocking. On TLS_BROKEN an
  * alert with the reason was sent, if the socket had room for it. */
 enum tls_step tls_handshake(struct tls *tls);
+/* Returns a new reference to the client's certificate; NULL if it sent none, or
+ * tls is NULL. Call it after the handshake. */
+struct client_certificate *tls_certificate(const struct tls *tls);
 /* True if ALPN selected HTTP/2. Call it after the handshake. */
 bool tls_is_http2(const struct tls *tls);
 

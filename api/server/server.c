@@ -127,6 +127,8 @@ static bool start_identities(struct server *server)
     service->identities = identities_open(options, why, sizeof why);
     if (service->identities == NULL)
         return report("cannot use --grants", options->grants, why);
+    if (options->jwt_keys == NULL)
+        return true;
     service->issuer = issuer_open(options, why, sizeof why);
     return service->issuer != NULL ||
            report("cannot use --jwt-keys", options->jwt_keys, why);
@@ -145,7 +147,7 @@ static bool start_visits(struct server *server)
         return report("cannot", "start", "memory ran out");
     if (service->role.shared && !start_forwarding(server))
         return false;
-    if (options->jwt_keys != NULL && !start_identities(server))
+    if (options->grants != NULL && !start_identities(server))
         return false;
     if (options->tls_cert == NULL)
         return true;
