@@ -112,6 +112,8 @@ struct cli {
     bool link;
     bool estimate;
     bool finish;
+    bool discovers;   /* import for index discover --from: entries that are left
+                       * out are no failure, and no next command is named */
     bool counts;      /* declare an index of totals */
     const char *sums; /* the members that it adds up */
     bool merge;

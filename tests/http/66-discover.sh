@@ -51,6 +51,27 @@ is 'the examples' "$(grep -c ' of users/u' <<<"$out")" 4
 request GET '/list?limit=1000'
 is 'the entries' "$(value '[.entries[] | [.key, .value, .versionstamp]]')" "$before"
 
+test_case 'a store at an address is examined like that of a server, and left as it is'
+mkdir "$work/temporary"
+kindex index discover -o json
+own=$(jq -c .indexes "$work/out")
+export TMPDIR=$work/temporary KINDEX_URL=http://127.0.0.1:1 KINDEX_TOKEN_FILE=/none
+kindex index discover -o json --from "$url"
+ends 4
+is 'what was found' "$(jq -c .indexes "$work/out")" "$own"
+is 'what remains of the copy' "$(ls "$TMPDIR")" ''
+kindex index discover users_by_email --from "$url"
+ends 0
+kindex index discover --from http://127.0.0.1:1
+ends 5
+is 'what remains of the copy' "$(ls "$TMPDIR")" ''
+kindex index discover --token-file "$work/none"
+ends 2
+unset TMPDIR KINDEX_TOKEN_FILE
+export KINDEX_URL=$url
+request GET '/list?limit=1000'
+is 'the entries' "$(value '[.entries[] | [.key, .value, .versionstamp]]')" "$before"
+
 test_case 'index apply adopts what discovery prints, and repairs it'
 answers 204 DELETE /kv/users/u98
 kindex index discover -o declarations

@@ -197,6 +197,21 @@ complains 'unable to open'
 kindex import "$work/text" --from "$file"
 ends 2
 
+test_case 'the indexes that are kept by hand in a file are found without a server'
+store "$work/hand" 3
+for n in {10..39}; do
+    echo "insert into kv (k, v, v_encoding, version) values
+        (x'$(part u)$(part "$n")', x'ff0f6f2201652205$(printf 'm%s@x' "$n" | od -An -v -tx1 | tr -d ' \n')7b01', 1, $n),
+        (x'$(part by_e)$(part "m$n@x")', x'ff0f2202$(printf %s "$n" | od -An -v -tx1 | tr -d ' \n')', 1, $n);"
+done | sqlite3 "$work/hand"
+row "$work/hand" 77 1 $one 90 # cannot be stored
+KINDEX_URL=http://127.0.0.1:1 kindex index discover --from "$work/hand" -o declarations
+ends 0
+is declarations "$(jq -c . "$work/out")" '{"by_e":{"prefix":["u"],"fields":[{"path":"/e"}],"unique":true,"adopt":true}}'
+sqlite3 "$work/hand" "delete from kv where k = x'$(part u)$(part 20)'"
+KINDEX_URL=http://127.0.0.1:1 kindex index discover --from "$work/hand"
+ends 4
+
 test_case 'a damaged store is reported, and nothing of it is stored'
 sqlite3 "$file" 'pragma wal_checkpoint(truncate); pragma journal_mode = delete;' >"$work/null"
 cp "$file" "$work/damaged"

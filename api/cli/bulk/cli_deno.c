@@ -182,8 +182,9 @@ void cli_deno_report(const struct cli_deno *deno, const char *from)
                  deno->left_out,
                  deno->left_out > NAMED_MAX ? "; the first are named above"
                                             : "");
-    cli_note("next: kindex index discover finds the indexes that the "
-             "application keeps by hand");
+    if (deno->names_next)
+        cli_note("next: kindex index discover finds the indexes that the "
+                 "application keeps by hand");
 }
 
 void cli_deno_end(struct cli_deno *deno)

@@ -20,6 +20,7 @@ struct cli_deno_part;
 struct cli_deno {
     const void *memory; /* talloc context */
     size_t prefix_size; /* encoded bytes put before each key */
+    bool names_next;    /* the report names the next command */
     uint64_t left_out;
     struct cli_deno_part *parts;
     size_t part_count;
@@ -37,8 +38,8 @@ void cli_deno_count(struct cli_deno *deno, struct kx_slice key);
  * of memory shows in out->failed. */
 void cli_deno_typed(const struct cli_deno_entry *entry, struct kx_buffer *out);
 
-/* Prints the numbers by first key part and how many entries were left out, and
- * names the next command. `from` is what the user gave. */
+/* Prints the numbers by first key part, how many entries were left out, and
+ * the next command. `from` is what the user gave. */
 void cli_deno_report(const struct cli_deno *deno, const char *from);
 
 /* Frees what is not in deno->memory. */

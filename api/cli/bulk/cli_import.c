@@ -518,9 +518,10 @@ static int import_store(struct importing *importing, struct cli_sqlite *store)
     if (cli_sqlite_reader.open(store, cli->from, cli->memory)) {
         store->batch = cli->batch;
         store->deno.prefix_size = importing->prefix_size;
+        store->deno.names_next = !cli->discovers;
         cli->jobs = STORE_JOBS;
         status = import_all(importing);
-        if (status == CLI_OK && store->deno.left_out > 0)
+        if (status == CLI_OK && store->deno.left_out > 0 && !cli->discovers)
             status = CLI_ERROR;
     }
     cli_sqlite_reader.close(store);

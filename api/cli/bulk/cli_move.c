@@ -834,7 +834,7 @@ static void report_pass(const struct moving *moving)
         cli_note("%" PRIu64 " entries were changed or deleted here since they "
                  "were imported, and stay so",
                  moving->changed);
-    if (moving->stored > 0)
+    if (moving->stored > 0 && !moving->cli->discovers)
         cli_note("%" PRIu64 " entries were stored without an expiry, which KV "
                  "Connect does not tell",
                  moving->stored);
@@ -862,7 +862,8 @@ static int run_pass(struct moving *moving, bool second)
     moving->stored = moving->deleted = moving->unchanged = 0;
     moving->kept = moving->changed = 0;
     moving->deno = (struct cli_deno){.memory = cli->memory,
-                                     .prefix_size = moving->prefix.size};
+                                     .prefix_size = moving->prefix.size,
+                                     .names_next = !cli->discovers};
     int status = begin_records(moving);
     if (status != CLI_OK) {
         end_records(moving, status);
@@ -883,7 +884,7 @@ static int run_pass(struct moving *moving, bool second)
     report_pass(moving);
     cli_deno_report(&moving->deno, cli->from);
     report_rest(moving, status);
-    if (status == CLI_OK && moving->deno.left_out > 0)
+    if (status == CLI_OK && moving->deno.left_out > 0 && !cli->discovers)
         status = CLI_ERROR;
     cli_deno_end(&moving->deno);
     return status;

@@ -1,8 +1,17 @@
 /* kindex index discover: indexes that an application keeps by hand. */
 #include "cli/commands/cli_index.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <talloc.h>
+#include <unistd.h>
 
 #include "cli/cli_json.h"
 #include "cli/cli_show.h"
@@ -158,7 +167,8 @@ static int show_answer(struct cli *cli, struct kx_slice document,
     return damage == 0 ? CLI_OK : CLI_CONFLICT;
 }
 
-int cli_index_discover(struct cli *cli)
+/* Asks the server, and prints its answer. */
+static int discover(struct cli *cli)
 {
     struct kx_buffer path;
     struct cli_reply reply;
@@ -178,4 +188,121 @@ int cli_index_discover(struct cli *cli)
         !kx_json_iterate(indexes, &iter))
         return cli_fail("the server's answer is not a list of indexes");
     return show_answer(cli, document, iter);
+}
+
+/* ---- Stores elsewhere --------------------------------------------------- */
+
+/* --from copies the store to a new server, so that discovery is the same for
+ * every store. The server's directory is removed when it ends. */
+
+enum { NOT_RUN = 127, VARIABLE_MAX = 256 };
+
+/* Removes the variables with which a user sets options of another server. */
+static void clear_variables(void)
+{
+    static const char PREFIX[] = "KINDEX_";
+    char name[VARIABLE_MAX];
+    char **at = environ;
+    while (*at != NULL) {
+        size_t size = strcspn(*at, "=");
+        snprintf(name, sizeof name, "%.*s", (int)size, *at);
+        if (strncmp(name, PREFIX, sizeof PREFIX - 1) != 0 ||
+            size >= sizeof name || unsetenv(name) != 0)
+            at++; /* otherwise the next variable has moved here */
+    }
+}
+
+/* In the new process. Its own process group keeps the terminal's signals away:
+ * it ends with this process. */
+static void run_server(int output)
+{
+    char *const words[] = {"kindex",      "serve", "--ephemeral",
+                           "--log-level", "error", NULL};
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    clear_variables();
+    if (dup2(output, STDOUT_FILENO) >= 0)
+        execv("/proc/self/exe", words);
+    _exit(NOT_RUN);
+}
+
+/* Reads the line in which the server prints its URL; NULL after printing that
+ * it has not started. */
+static char *read_url(const struct cli *cli, int pipe)
+{
+    char *line = NULL;
+    char *url = NULL;
+    size_t capacity = 0;
+    FILE *said = fdopen(pipe, "r");
+    ssize_t size = said == NULL ? -1 : getline(&line, &capacity, said);
+    struct kx_fault fault;
+    if (size > 0 &&
+        kx_json_check_document(kx_slice(line, (size_t)size), &fault) == KX_OK)
+        url = cli_text(cli, kx_slice(line, (size_t)size), "url");
+    if (url == NULL)
+        cli_fail("the server for the copy of the store has not started");
+    free(line);
+    if (said != NULL)
+        fclose(said);
+    return url;
+}
+
+/* Starts the server. Returns its process and its URL, or -1 after printing why.
+ */
+static pid_t start_server(const struct cli *cli, char **url_out)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        cli_fail("cannot start a server: %s", strerror(errno));
+        return -1;
+    }
+    pid_t process = fork();
+    if (process == 0)
+        run_server(ends[1]);
+    close(ends[1]);
+    if (process < 0) {
+        cli_fail("cannot start a server: %s", strerror(errno));
+        close(ends[0]);
+        return -1;
+    }
+    *url_out = read_url(cli, ends[0]);
+    return process;
+}
+
+/* Imports the store to the server at cli->url, and discovers there. */
+static int copy_and_discover(struct cli *cli)
+{
+    int count = cli->count;
+    cli->count = 0;
+    cli->discovers = true;
+    int status = cli_import(cli);
+    cli->count = count;
+    return status == CLI_OK ? discover(cli) : status;
+}
+
+static int discover_elsewhere(struct cli *cli)
+{
+    char *url = NULL;
+    int status = CLI_ERROR;
+    pid_t server = start_server(cli, &url);
+    if (server < 0)
+        return CLI_ERROR;
+    cli_http_end(cli);
+    cli->url = url;
+    cli->token = NULL;
+    if (url != NULL)
+        status = copy_and_discover(cli);
+    kill(server, SIGTERM);
+    while (waitpid(server, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+int cli_index_discover(struct cli *cli)
+{
+    if (cli->from != NULL)
+        return discover_elsewhere(cli);
+    return cli->token_file != NULL
+               ? cli_misuse(cli, "--token-file needs --from ADDRESS")
+               : discover(cli);
 }
