@@ -57,6 +57,8 @@ handler_fn cluster_show;
 /* POST /cluster/step-down: releases the lease, so that another node becomes
  * active. */
 handler_fn cluster_step_down;
+/* POST /promote: makes a standby that follows an archive the server. */
+handler_fn promote_begin;
 
 /* ---- backup.c ---------------------------------------------------------- */
 

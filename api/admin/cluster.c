@@ -1,5 +1,5 @@
 /* GET /cluster and POST /cluster/step-down: the nodes in front of one database.
- */
+ * POST /promote: a standby of an archive becomes the server. */
 #include <stdio.h>
 
 #include <talloc.h>
@@ -7,6 +7,7 @@
 #include "admin/admin_handlers.h"
 #include "http/service.h"
 #include "rest/answer.h"
+#include "rest/query_params.h"
 
 /* A data directory has one node, which is active. */
 static void describe_alone(const struct service *service,
@@ -93,4 +94,56 @@ void cluster_step_down(struct request *request, struct reply *reply)
     answer_json(reply, 202);
     add_text(&reply->body, "{\"node\":", service->role.node);
     kx_add_byte(&reply->body, '}');
+}
+
+/* ---- A standby of an archive --------------------------------------------- */
+
+static void note_admitted(struct request *request, struct reply *reply,
+                          void *arg)
+{
+    (void)request;
+    (void)reply;
+    *(bool *)arg = true;
+}
+
+static void add_promotion(struct kx_buffer *out,
+                          const struct kx_promotion *promotion)
+{
+    static const char *const STATES[] = {
+        [KX_PROMOTING_NOT] = "not",     [KX_PROMOTING_FAILED] = "failed",
+        [KX_PROMOTING_TAKES] = "takes", [KX_PROMOTING_WAITS] = "waits",
+        [KX_PROMOTING_READS] = "reads", [KX_PROMOTING_DONE] = "done"};
+    add_text(out, "{\"state\":", STATES[promotion->state]);
+    if (promotion->number != 0)
+        add_number(out, ",\"piece\":", promotion->number);
+    if (promotion->state == KX_PROMOTING_WAITS)
+        add_number(out, ",\"waitMs\":", promotion->wait_ms);
+    if (promotion->fault.detail[0] != '\0')
+        add_text(out, ",\"detail\":", promotion->fault.detail);
+    kx_add_byte(out, '}');
+}
+
+/* A server that follows no archive has checked the caller already. */
+void promote_begin(struct request *request, struct reply *reply)
+{
+    struct kx_promotion promotion;
+    struct query_params query;
+    struct input_error error;
+    bool now, admitted = false;
+    if (!query_params_read(request->query, TAKES_NOW, request->memory, &query,
+                           &error) ||
+        !query_params_flag(&query, PARAMETER_NOW, &now, &error)) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    if (!request->caller.standby_read) {
+        problem(request, reply, PROBLEM_NO_CLUSTER,
+                "The server follows no archive: it is no standby.");
+        return;
+    }
+    if (!request_read(request, note_admitted, &admitted) || !admitted)
+        return;
+    kx_promote_begin(request->service->follower_store, now, &promotion);
+    answer_json(reply, 202);
+    add_promotion(&reply->body, &promotion);
 }

@@ -90,6 +90,7 @@ void ops_service(struct request *request, struct reply *reply)
              "\"live\":\"/livez\",\"ready\":\"/readyz\","
              "\"metrics\":\"/metrics\",\"slow\":\"/slow\","
              "\"cluster\":\"/cluster\","
+             "\"promote\":\"/promote\","
              "\"version\":\"/version\","
              "\"console\":\"/console\"}}");
 }

@@ -5,11 +5,12 @@
 
 #include <strings.h>
 
+#include "exchange/node.h"
 #include "rest/answer.h"
 #include "rest/query_params.h"
 #include "http/service.h"
 
-/* ROLE exists only if several nodes serve a store. */
+/* ROLE exists only if another process may take the store over. */
 enum check_name { STORAGE, ACCEPTING, DISK, QUEUE, INDEXES, ROLE, CHECKS };
 enum check_state { CHECK_OK, CHECK_WARNING, CHECK_FAILING };
 
@@ -58,6 +59,8 @@ static void check_service(struct service *service, bool opened,
             (struct check){CHECK_FAILING, "The storage has failed."};
     if (service->role.shared)
         check_role(service, opened, checks);
+    else if (opened && !kx_store_holds(service->store))
+        checks[ROLE] = (struct check){CHECK_FAILING, NODE_LEASE_DETAIL};
     if (atomic_load(&service->stopping))
         checks[ACCEPTING] =
             (struct check){CHECK_FAILING, "The server is stopping."};
@@ -103,7 +106,7 @@ static void check_indexes(struct request *request, struct reply *reply,
 
 static int count_of(const struct service *service)
 {
-    return service->role.shared ? CHECKS : ROLE;
+    return service->role.shared || service->options->followed ? CHECKS : ROLE;
 }
 
 static void add_checks(const struct check *checks, int count,

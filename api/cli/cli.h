@@ -117,6 +117,7 @@ struct cli {
     bool counts;      /* declare an index of totals */
     const char *sums; /* the members that it adds up */
     bool merge;
+    bool now;
     bool ops;
     bool once;
     bool overwrite;

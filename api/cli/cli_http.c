@@ -400,7 +400,8 @@ static int transfer(struct cli *cli, struct incoming *incoming)
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &incoming->reply->status);
     if (code == CURLE_OK || incoming->stopped)
         return CLI_OK;
-    return cli_unreachable(cli, curl, code);
+    return incoming->call->quiet ? CLI_UNAVAILABLE
+                                 : cli_unreachable(cli, curl, code);
 }
 
 int cli_send(struct cli *cli, const struct cli_call *call,

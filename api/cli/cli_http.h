@@ -24,6 +24,7 @@ struct cli_call {
     cli_line_fn *bytes;   /* instead of line: receives the bytes unsplit */
     void *target;         /* for line and bytes */
     bool any;             /* the reply need not be JSON */
+    bool quiet;           /* prints nothing if no reply arrives */
     bool may_pause;       /* the stream may be silent for longer than --timeout
                            */
 };

@@ -86,8 +86,9 @@ struct options {
     const char *peer_ca;   /* authorities of other nodes; NULL: the system's */
     const char *archive;   /* NULL: none */
     bool followed;         /* standbys follow the archive */
-    const char *follow;    /* archive of another server; NULL: none */
-    const char *primary;   /* URL of that server; NULL: none */
+    uint64_t fence_lease_ms;
+    const char *follow;  /* archive of another server; NULL: none */
+    const char *primary; /* URL of that server; NULL: none */
     uint64_t archive_interval_ms;
     uint64_t archive_keep;
     int log_level; /* enum kx_log_level */

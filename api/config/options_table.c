@@ -169,6 +169,10 @@ static const struct option_row TABLE[] = {
     {"followed", OPTION_FLAG, offsetof(struct options, followed), "0", 0, 0,
      "write the rows of each commit into the archive's log as well, so that "
      "other servers can follow it with --follow"},
+    {"fence-lease", OPTION_DURATION, offsetof(struct options, fence_lease_ms),
+     "10s", 2 * SECOND_MS, DAY_MS,
+     "with --followed: refuse writes and strong reads when the archive has had "
+     "nothing from this server for this long; kindex promote waits as long"},
     {"follow", OPTION_TEXT, offsetof(struct options, follow), NULL, 0, 0,
      "be a standby: keep a copy of the server that runs with --followed and "
      "this --archive"},

@@ -67,10 +67,9 @@ static enum exchange_next complete(struct exchange *exchange)
     if (exchange->reply.body.failed)
         answer_without_memory(&exchange->reply);
     exchange_check_flush(exchange);
-    if (exchange->queue->service->role.shared) {
+    if (exchange->queue->service->role.shared)
         say_position(exchange);
-        node_complete_reply(exchange);
-    }
+    node_complete_reply(exchange);
     charge_stream(exchange);
     access_finish(&exchange->request, &exchange->reply);
     if (exchange->committed && request_is_replayed(&exchange->request))

@@ -243,6 +243,11 @@ static enum call_step submit(struct exchange *exchange)
     request->commit.client =
         exchange->client != NULL ? &exchange->client->commits : NULL;
     struct kx_fault fault = {.status = hand_over(exchange)};
+    if (fault.status == KX_UNREACHABLE && !request->service->role.shared) {
+        problem(request, &exchange->reply, PROBLEM_NO_ACTIVE_NODE, "%s",
+                NODE_LEASE_DETAIL);
+        return CALL_RETURNS;
+    }
     if (fault.status != KX_OK) {
         problem_status(request, &exchange->reply, &fault);
         return CALL_RETURNS;

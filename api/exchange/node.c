@@ -60,13 +60,31 @@ bool node_admit(struct request *request, struct reply *reply)
     return false;
 }
 
-/* True if the outcome of the commit is in the database, or may be. */
+/* True if the outcome of the commit is on disk, or may be. */
 static bool is_settled(const struct exchange *exchange)
 {
     const struct kx_commit *commit = &exchange->request.commit;
     return exchange->committed &&
            (commit->status == KX_UNKNOWN ||
             (commit->status == KX_OK && commit->times.flushed_ns != 0));
+}
+
+/* The disk of a server that has been replaced does not count, as a database
+ * does. */
+static void refuse_stale(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    bool settled = is_settled(exchange);
+    if (request->service->role.shared && settled)
+        return;
+    if (request->service->role.shared)
+        problem(request, &exchange->reply, PROBLEM_NO_ACTIVE_NODE,
+                "The lease of this node was not renewed in time: another node "
+                "may have become active.");
+    else
+        problem(request, &exchange->reply,
+                settled ? PROBLEM_COMMIT_UNKNOWN : PROBLEM_NO_ACTIVE_NODE, "%s",
+                NODE_LEASE_DETAIL);
 }
 
 /* An answer of the active node does. */
@@ -78,17 +96,19 @@ static bool names_node(const struct reply *reply)
     return false;
 }
 
+static bool uses_store(const struct request *request)
+{
+    return request->reader != NULL && request->route != NULL &&
+           !node_is_local(request->route);
+}
+
 void node_complete_reply(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     struct service *service = request->service;
-    bool uses_store = request->reader != NULL && request->route != NULL &&
-                      !node_is_local(request->route);
-    if (uses_store && exchange->reply.status != 503 && !is_settled(exchange) &&
+    if (exchange->reply.status != 503 && uses_store(request) &&
         !kx_store_holds(service->store))
-        problem(request, &exchange->reply, PROBLEM_NO_ACTIVE_NODE,
-                "The lease of this node was not renewed in time: another node "
-                "may have become active.");
-    if (!names_node(&exchange->reply))
+        refuse_stale(exchange);
+    if (service->role.shared && !names_node(&exchange->reply))
         reply_header(&exchange->reply, NODE_HEADER, service->role.node);
 }

@@ -33,13 +33,14 @@ void node_follow(struct exchange *exchange, node_read_fn *read);
 /* Adds Kindex-At to the reply, once. */
 void node_say_position(struct exchange *exchange, struct kx_position position);
 
-/* Completes a reply of a node: adds Kindex-Node, and turns the reply into a
- * problem if it may be stale because another node may have taken over the
- * store. Must be called only if role.shared is set. */
+/* Completes a reply: adds Kindex-Node if several nodes serve the store, and
+ * turns the reply into a problem if it may be stale, or a commit lost, because
+ * another process may have taken over the store. */
 void node_complete_reply(struct exchange *exchange);
 
 /* True if the query asks for consistency=session or eventual on a route that
- * takes it (PARAMETER_CONSISTENCY), and this standby may answer. A standby that
+ * takes it (PARAMETER_CONSISTENCY), or the route concerns this standby itself,
+ * and this standby may answer. A standby that
  * lacks its token file may not. */
 bool node_follows(const struct request *request);
 
@@ -53,7 +54,11 @@ static inline bool node_is_local(const struct route *route)
 /* True if no other node can have changed the store. */
 static inline bool node_holds(const struct service *service)
 {
-    return !service->role.shared || kx_store_holds(service->store);
+    return kx_store_holds(service->store);
 }
+
+#define NODE_LEASE_DETAIL                                                      \
+    "The archive has had nothing from this server for --fence-lease: a "       \
+    "standby may have been promoted."
 
 #endif

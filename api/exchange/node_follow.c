@@ -30,13 +30,27 @@ static bool waits_for(const struct request *request)
     return has_pair(request->query, "consistency=session");
 }
 
+static bool concerns_standby(const struct request *request)
+{
+    return (request->route->flags & OF_STANDBY) != 0 &&
+           request->service->options->follow != NULL;
+}
+
+static bool may_be_old(const struct request *request)
+{
+    return (request->route->flags & READS_LEVEL) != 0 &&
+           (has_pair(request->query, "consistency=eventual") ||
+            waits_for(request));
+}
+
 bool node_follows(const struct request *request)
 {
-    return !request->service->lacks_token_file &&
-           (request->route->flags & READS_LEVEL) != 0 &&
-           (has_pair(request->query, "consistency=eventual") ||
-            waits_for(request)) &&
-           role_saw_active(&request->service->role, NODE_FOLLOW_MS);
+    struct service *service = request->service;
+    if (service->lacks_token_file)
+        return false;
+    return concerns_standby(request) ||
+           (may_be_old(request) &&
+            role_saw_active(&service->role, NODE_FOLLOW_MS));
 }
 
 /* ---- The position ------------------------------------------------------- */

@@ -390,7 +390,8 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
     [PROBLEM_NO_CLUSTER] = {"no-cluster", 409,
                             "The server is not one of several nodes",
                             "Only servers that are started with --engine are "
-                            "nodes of a database.",
+                            "nodes of a database, and only those with --follow "
+                            "are standbys of an archive.",
                             NULL},
     [PROBLEM_HISTORY_GONE] =
         {"history-gone", 410,

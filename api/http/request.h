@@ -283,7 +283,8 @@ enum { BODY_KEYS_MAX = 64 * 1024 /* bytes: some keys, no values */ };
 enum route_flags {
     READS_LEVEL = 1, /* the client may say how strong the read is
                       * (consistency): a standby may answer */
-    COMMITS = 2      /* request->commit is used */
+    COMMITS = 2,     /* request->commit is used */
+    OF_STANDBY = 4   /* a standby that follows an archive answers it itself */
 };
 
 /* One row of the route table. A pattern has literal segments, "{name}" for one

@@ -39,6 +39,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_SINCE] = "since",
     [PARAMETER_CONSISTENCY] = "consistency",
     [PARAMETER_WAIT] = "wait",
+    [PARAMETER_NOW] = "now",
 };
 
 /* The latest time of a JavaScript Date, in milliseconds. */

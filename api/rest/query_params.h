@@ -37,6 +37,7 @@ enum parameter {
     PARAMETER_SINCE,
     PARAMETER_CONSISTENCY,
     PARAMETER_WAIT,
+    PARAMETER_NOW,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -73,6 +74,7 @@ enum parameter_bit {
     TAKES_CONSISTENCY = 1 << PARAMETER_CONSISTENCY, /* checked here, used by
                                                      * admission */
     TAKES_WAIT = 1 << PARAMETER_WAIT,
+    TAKES_NOW = 1 << PARAMETER_NOW,
     TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
 };
 

@@ -94,6 +94,19 @@ static enum kx_status put(void *self, const struct kx_object_put *put,
     return status;
 }
 
+static enum kx_status create(void *self, const char *path,
+                             struct kx_slice bytes, struct kx_fault *fault)
+{
+    struct s3_request request = {.method = "PUT",
+                                 .key = key_of(path),
+                                 .fd = -1,
+                                 .body = bytes,
+                                 .creates = true};
+    enum kx_status status = s3_send(self, &request, fault);
+    s3_request_end(&request);
+    return status;
+}
+
 static enum kx_status grow(void *self, const char *file, const char *path,
                            const uint64_t range[2], struct kx_fault *fault)
 {
@@ -199,6 +212,7 @@ const struct kx_object_store *s3_open(const char *archive,
                                          .make = make,
                                          .list = list,
                                          .put = put,
+                                         .create = create,
                                          .grow = grow,
                                          .get = get,
                                          .size = size,

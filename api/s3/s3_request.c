@@ -20,6 +20,8 @@ enum {
     STATUS_PARTIAL = 206,
     STATUS_ABSENT = 404,
     STATUS_TIMEOUT = 408,
+    STATUS_CONFLICT = 409, /* another creation of the object is running */
+    STATUS_PRECONDITION = 412,
     STATUS_MANY = 429,
     STATUS_ERRORS = 500,
     BACKOFF_STEP_MS = 50
@@ -40,7 +42,9 @@ static void clean(char *text)
 static bool may_pass(const struct s3_request *request)
 {
     return request->status >= STATUS_ERRORS ||
-           request->status == STATUS_TIMEOUT || request->status == STATUS_MANY;
+           request->status == STATUS_TIMEOUT ||
+           request->status == STATUS_MANY ||
+           (request->creates && request->status == STATUS_CONFLICT);
 }
 
 /* Returns the name of the object for sentences. */
@@ -91,8 +95,8 @@ static bool is_absent(const struct s3_request *request, const char *code)
 }
 
 /* Describes an answer whose status is an error. Returns KX_ABSENT if only the
- * object is missing, KX_UNREACHABLE if a retry may succeed, otherwise
- * KX_FAILED. */
+ * object is missing, KX_CHECK_FAILED if it exists already, KX_UNREACHABLE if a
+ * retry may succeed, otherwise KX_FAILED. */
 static enum kx_status describe_refusal(const struct s3 *s3,
                                        const struct s3_request *request,
                                        struct kx_fault *fault)
@@ -105,6 +109,8 @@ static enum kx_status describe_refusal(const struct s3 *s3,
     clean(message);
     if (is_absent(request, code))
         return KX_ABSENT;
+    if (request->creates && request->status == STATUS_PRECONDITION)
+        return KX_CHECK_FAILED;
     return kx_fail(fault, may_pass(request) ? KX_UNREACHABLE : KX_FAILED,
                    "s3://%s/%s: %s answers %ld %s%s%s%s", s3->settings.bucket,
                    name_of(request), s3->settings.endpoint, request->status,
@@ -309,6 +315,8 @@ static bool add_headers(struct s3_attempt *attempt)
     return add_header(attempt, "x-amz-content-sha256", attempt->hash) &&
            (token == NULL ||
             add_header(attempt, "x-amz-security-token", token)) &&
+           (!attempt->request->creates ||
+            add_header(attempt, "If-None-Match", "*")) &&
            add_range(attempt);
 }
 

@@ -42,6 +42,7 @@ struct s3_request {
     struct kx_slice body;
     int fd; /* a file of which `range` is sent instead of body; -1: none */
     uint64_t range[2];
+    bool creates;   /* only if there is no such object */
     bool gives_way; /* aborted as soon as the store closes */
     /* Receives the object, from byte `done` on. NULL: the reply is kept. */
     kx_object_bytes_fn *bytes;
@@ -56,9 +57,10 @@ struct s3_request {
 };
 
 /* Sends the request, with retries. Returns KX_OK if the status is a success,
- * KX_ABSENT if there is no such object, KX_UNREACHABLE if all attempts failed,
- * KX_FAILED if the server refused it or `bytes` stopped it, or KX_NO_MEMORY.
- * The caller frees the reply with s3_request_end. */
+ * KX_ABSENT if there is no such object, KX_CHECK_FAILED if `creates` is set and
+ * there is one (perhaps because an earlier attempt succeeded), KX_UNREACHABLE
+ * if all attempts failed, KX_FAILED if the server refused it or `bytes` stopped
+ * it, or KX_NO_MEMORY. The caller frees the reply with s3_request_end. */
 enum kx_status s3_send(struct s3 *s3, struct s3_request *request,
                        struct kx_fault *fault);
 void s3_request_end(struct s3_request *request);

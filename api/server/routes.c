@@ -103,6 +103,7 @@ static const struct route ROWS[] = {
     {METHOD_GET, "/slow",            "listSlow",   SCOPE_ADMIN,   BODY_NONE, slow_requests_list, 0},
     {METHOD_GET, "/cluster",         "getCluster", SCOPE_ADMIN,   BODY_NONE, cluster_show, 0},
     {METHOD_POST, "/cluster/step-down", "stepDown", SCOPE_ADMIN, BODY_NONE, cluster_step_down, 0},
+    {METHOD_POST, "/promote",        "promote",    SCOPE_ADMIN,   BODY_NONE, promote_begin, OF_STANDBY},
     {METHOD_GET, "/openapi.json",    "getOpenapi", SCOPE_NONE,    BODY_NONE, ops_openapi, 0},
     {METHOD_GET, "/openapi.yaml",    "getOpenapiYaml", SCOPE_NONE, BODY_NONE, ops_openapi_yaml, 0},
     {METHOD_GET, "/problems/{code}", "getProblem", SCOPE_NONE,    BODY_NONE, ops_problem, 0},

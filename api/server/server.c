@@ -21,6 +21,7 @@
 #include "exchange/workers.h"
 #include "forward/forward.h"
 #include "identity/identity.h"
+#include "kindex/backup.h"
 #include "s3/s3.h"
 #include "server/heap.h"
 #include "http1/mhd_socket.h"
@@ -37,6 +38,7 @@
 
 enum {
     LOOK_AT_STORE_MS = 500,
+    ARCHIVE_MAX = 4096,            /* bytes of its path, with the NUL */
     EPHEMERAL_PATH_MAX = 1024,     /* bytes, with the NUL */
     EPHEMERAL_DESCRIPTORS_MAX = 16 /* open at the same time to remove it */
 };
@@ -413,7 +415,10 @@ static bool take_signal(const struct server *server)
 static bool look_at_lease(struct server *server)
 {
     enum standby_state state = standby_look(&server->standby);
-    return state != STANDBY_FAILED &&
+    server->again = state == STANDBY_PROMOTED;
+    if (server->again)
+        kx_log(KX_LOG_INFO, "restarting", "reason=promoted");
+    return state != STANDBY_PROMOTED && state != STANDBY_FAILED &&
            (state != STANDBY_ACTIVE || offer_store(server));
 }
 
@@ -515,11 +520,33 @@ static void init_service(struct server *server)
     history_open(service);
 }
 
+/* After a promotion, --follow names the archive that this server continues. */
+static bool follow_or_serve(struct options *options)
+{
+    static char archive[ARCHIVE_MAX];
+    struct kx_fault fault = {.detail = ""};
+    if (options->follow == NULL)
+        return true;
+    enum kx_status status = kx_promoted(options->data, &fault);
+    if (status == KX_ABSENT)
+        return true;
+    if (status != KX_OK)
+        return report("cannot open", options->data, fault.detail);
+    snprintf(archive, sizeof archive, "%.*s",
+             (int)kx_archive_size(options->follow), options->follow);
+    options->archive = archive;
+    options->followed = true;
+    options->follow = NULL;
+    return true;
+}
+
 int server_run(const struct options *options)
 {
     static struct server server;
     heap_configure(options->engine != NULL);
     server.options = *options;
+    if (!follow_or_serve(&server.options))
+        return 1;
     init_service(&server);
     kx_log_level((enum kx_log_level)options->log_level);
     /* If there is no data directory, creates nothing, not even a token. */

@@ -59,6 +59,8 @@ enum standby_state standby_look(struct standby *standby)
         see(standby, &holder);
         return STANDBY_WAITS;
     }
+    if (status == KX_END)
+        return STANDBY_PROMOTED;
     if (status != KX_UNREACHABLE) {
         fault.status = status;
         log_failure(standby->service, &fault);

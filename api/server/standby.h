@@ -10,9 +10,10 @@ enum {
 };
 
 enum standby_state {
-    STANDBY_WAITS,  /* another node is active, or the database is unreachable */
-    STANDBY_ACTIVE, /* this node is active: service->store is open */
-    STANDBY_FAILED  /* the store cannot be opened; standard error says why */
+    STANDBY_WAITS, /* another node is active, or the database is unreachable */
+    STANDBY_PROMOTED, /* the server must begin again, without --follow */
+    STANDBY_ACTIVE,   /* this node is active: service->store is open */
+    STANDBY_FAILED    /* the store cannot be opened; standard error says why */
 };
 
 struct standby {

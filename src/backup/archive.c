@@ -10,6 +10,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "backup/archive_fence.h"
 #include "backup/archive_names.h"
 #include "backup/archive_prune.h"
 #include "backup/archive_timeline.h"
@@ -22,7 +23,12 @@
 #include "base/cond_wait.h"
 #include "backup/zstd_file.h"
 
-enum { RETRY_MS = 10000, PART_PATH = ARCHIVE_PATH + 32 };
+enum {
+    RETRY_MS = 10000,
+    COPY_MS = 1000,     /* between two copies of the log */
+    LEASE_RENEWALS = 4, /* of a lease that nothing is written in */
+    PART_PATH = ARCHIVE_PATH + 32
+};
 
 struct archive {
     struct kx_store *store;
@@ -35,6 +41,9 @@ struct archive {
     int64_t base_ms;    /* Unix time of the last base; 0: a base is needed */
     int64_t failed_ms;  /* Unix time of the last failed attempt at a base */
     uint64_t copied_ns; /* kx_monotonic_ns of the last copy of the log */
+    struct archive_fence fence; /* if standbys follow the archive */
+    uint64_t piece_ns; /* kx_monotonic_ns before its last piece was created */
+    bool fenced;       /* another process archives now */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stop; /* signalled when `stopping` is set */
@@ -45,6 +54,50 @@ static void log_failure(const char *what, const struct kx_fault *fault)
 {
     kx_log(KX_LOG_ERROR, "archive", "step=%s detail=\"%s\"", what,
            fault->detail);
+}
+
+/* ---- The fence ----------------------------------------------------------- */
+
+static uint64_t lease_ns(const struct archive *archive)
+{
+    return archive->store->options.fence_lease_ms * KX_MS_NS;
+}
+
+/* The store fails: what is not in the archive yet belongs to no server any
+ * more, and a checkpoint would not change that. */
+static void end_fenced(struct archive *archive, const struct kx_fault *fault)
+{
+    archive->fenced = true;
+    kx_log(KX_LOG_ERROR, "fenced", "detail=\"%s\"", fault->detail);
+    env_fail(archive->store->env);
+}
+
+static bool is_piece_due(const struct archive *archive, struct log_place end,
+                         uint64_t now_ns)
+{
+    const struct archive_fence *fence = &archive->fence;
+    return fence->first == 0 || end.file != fence->piece.end.file ||
+           end.offset != fence->piece.end.offset ||
+           now_ns - archive->piece_ns >= lease_ns(archive) / LEASE_RENEWALS;
+}
+
+/* The log up to archive->next and its tail is in the archive: takes a number
+ * for that, which renews the lease. The lease counts from before the number was
+ * taken, because a standby counts from when it took the next one. */
+static enum kx_status put_piece(struct archive *archive, struct kx_fault *fault)
+{
+    struct archive_fence *fence = &archive->fence;
+    uint64_t began_ns = kx_monotonic_ns();
+    struct log_place end = {archive->next, (uint32_t)archive->tail_size};
+    if (!archive->store->options.followed ||
+        !is_piece_due(archive, end, began_ns))
+        return KX_OK;
+    enum kx_status status = archive_fence_take(fence, end, NULL, fault);
+    if (status != KX_OK)
+        return status;
+    archive->piece_ns = began_ns;
+    bdb_engine_lease(archive->store->env, began_ns + lease_ns(archive));
+    return KX_OK;
 }
 
 /* ---- The log ------------------------------------------------------------ */
@@ -118,7 +171,7 @@ static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
         status = put_log(archive, fault);
     if (status == KX_OK)
         status = put_tail(archive, end.offset, fault);
-    return status;
+    return status == KX_OK ? put_piece(archive, fault) : status;
 }
 
 static void copy_log(void *context)
@@ -126,9 +179,13 @@ static void copy_log(void *context)
     struct archive *archive = context;
     struct kx_fault fault = {.detail = ""};
     uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
-    if (put_logs(archive, &fault) != KX_OK)
+    enum kx_status status =
+        archive->fenced ? KX_IN_USE : put_logs(archive, &fault);
+    if (status == KX_IN_USE && !archive->fenced)
+        end_fenced(archive, &fault);
+    else if (status != KX_OK && !archive->fenced)
         log_failure("log", &fault);
-    else
+    else if (status == KX_OK)
         atomic_store(&archive->store->stats.archive_s, now_s);
     archive->copied_ns = kx_monotonic_ns();
 }
@@ -137,7 +194,7 @@ static void copy_log(void *context)
 static void copy_log_each_second(void *context)
 {
     const struct archive *archive = context;
-    if (kx_monotonic_ns() - archive->copied_ns >= KX_SECOND_NS)
+    if (kx_monotonic_ns() - archive->copied_ns >= COPY_MS * KX_MS_NS)
         copy_log(context);
 }
 
@@ -313,6 +370,16 @@ static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
     return KX_OK;
 }
 
+static enum kx_status begin_fence(struct archive *archive,
+                                  struct kx_fault *fault)
+{
+    const struct kx_options *options = &archive->store->options;
+    enum kx_status status =
+        archive_fence_init(&archive->fence, options, options->archive,
+                           options->fence_lease_ms, fault);
+    return status == KX_OK ? put_piece(archive, fault) : status;
+}
+
 static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
 {
     char part[PART_PATH];
@@ -324,6 +391,8 @@ static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
         status = find_next(archive, fault);
     if (status == KX_OK)
         status = find_newest(archive, fault);
+    if (status == KX_OK)
+        status = begin_fence(archive, fault);
     archive->begun = status == KX_OK;
     return status;
 }
@@ -342,15 +411,18 @@ static void run_once(struct archive *archive)
     struct kx_fault fault = {.detail = ""};
     int64_t interval_ms = archive->store->options.archive_interval_ms;
     int64_t now_ms = kx_now_ms();
-    if (!archive->begun && begin(archive, &fault) != KX_OK) {
+    enum kx_status status = archive->begun ? KX_OK : begin(archive, &fault);
+    if (status == KX_IN_USE)
+        end_fenced(archive, &fault);
+    else if (status != KX_OK)
         log_failure("begin", &fault);
+    if (status != KX_OK)
         return;
-    }
     copy_log(archive);
-    if (is_recent(archive->base_ms, interval_ms, now_ms) ||
+    if (archive->fenced || is_recent(archive->base_ms, interval_ms, now_ms) ||
         is_recent(archive->failed_ms, RETRY_MS, now_ms))
         return;
-    enum kx_status status = put_base(archive, &fault);
+    status = put_base(archive, &fault);
     if (status == KX_OK)
         archive_remove_old(archive->objects, archive->timeline,
                            archive->store->options.archive_keep,
@@ -361,9 +433,14 @@ static void run_once(struct archive *archive)
     archive->failed_ms = now_ms;
 }
 
-static bool wait_second(struct archive *archive)
+/* Renewals are attempts only: a lease needs several. */
+static bool wait_for_log(struct archive *archive)
 {
-    uint64_t until_ns = kx_monotonic_ns() + KX_SECOND_NS;
+    uint64_t wait_ns = COPY_MS * KX_MS_NS;
+    if (archive->store->options.followed &&
+        lease_ns(archive) / LEASE_RENEWALS < wait_ns)
+        wait_ns = lease_ns(archive) / LEASE_RENEWALS;
+    uint64_t until_ns = kx_monotonic_ns() + wait_ns;
     pthread_mutex_lock(&archive->lock);
     if (!archive->stopping)
         cond_wait_until(&archive->stop, &archive->lock, until_ns);
@@ -379,7 +456,7 @@ static void *run(void *argument)
     pthread_setname_np(pthread_self(), "archive");
     do {
         run_once(archive);
-    } while (wait_second(archive) && !env_failed(archive->store->env));
+    } while (wait_for_log(archive) && !env_failed(archive->store->env));
     if (archive->begun && !env_failed(archive->store->env) &&
         put_logs(archive, &fault) != KX_OK)
         log_failure("log", &fault);
@@ -410,6 +487,8 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     archive->objects = object_store_of(store->options.objects);
     pthread_mutex_init(&archive->lock, NULL);
     pthread_cond_init(&archive->stop, NULL);
+    if (store->options.followed)
+        bdb_engine_lease(store->env, 1); /* until the first piece */
     enum kx_status status = begin_at_start(archive, &why);
     if (status == KX_OK &&
         pthread_create(&archive->thread, NULL, run, archive) != 0)

@@ -11,6 +11,7 @@
 #include <talloc.h>
 #include <unistd.h>
 
+#include "backup/archive_fence.h"
 #include "backup/archive_names.h"
 #include "backup/object_dir.h"
 #include "backup/restore_files.h"
@@ -22,6 +23,8 @@
 #include "storage/row_log.h"
 
 static const char FILE_NAME[] = "following";
+static const char PROMOTED[] = "promoted"; /* a marker: nothing is left to read,
+                                            * and the number is taken */
 
 /* The row with the place after the last batch. Its key sorts before those that
  * catalog_follow compares. */
@@ -30,8 +33,9 @@ static const char PLACE_ROW[] = "archive/place";
 enum {
     PATH_SIZE = ARCHIVE_PATH + 64,
     PLACE_TEXT = ARCHIVE_NAME + 32, /* bytes of a place as text */
-    READ_EACH_MS = 500, /* the server adds to the archive each second */
-    FRESH_MS = 5000     /* as long as a standby of a database */
+    READ_EACH_MS = 500,   /* the server adds to the archive each second */
+    PROMOTE_EACH_MS = 50, /* between two steps of a promotion */
+    FRESH_MS = 5000       /* as long as a standby of a database */
 };
 
 /* A place in the log of one timeline. */
@@ -74,9 +78,9 @@ static const char *last_name(const char *path)
 
 /* ---- The directory ------------------------------------------------------ */
 
-static void path_of(const char *directory, char *out)
+static void path_of(const char *directory, const char *name, char *out)
 {
-    snprintf(out, PATH_SIZE, "%s/%s", directory, FILE_NAME);
+    snprintf(out, PATH_SIZE, "%s/%s", directory, name);
 }
 
 static enum kx_status write_place(const char *directory,
@@ -84,7 +88,7 @@ static enum kx_status write_place(const char *directory,
                                   struct kx_fault *fault)
 {
     char path[PATH_SIZE], text[PLACE_TEXT];
-    path_of(directory, path);
+    path_of(directory, FILE_NAME, path);
     print_place(place, text);
     FILE *file = file_write(path, O_TRUNC);
     if (file == NULL)
@@ -129,7 +133,7 @@ static enum kx_status load(const char *directory,
                            struct kx_fault *fault)
 {
     char path[PATH_SIZE], text[PLACE_TEXT];
-    path_of(directory, path);
+    path_of(directory, FILE_NAME, path);
     FILE *file = fopen(path, "rbe");
     if (file == NULL)
         return errno == ENOENT || errno == ENOTDIR ? KX_ABSENT
@@ -144,18 +148,35 @@ static enum kx_status load(const char *directory,
                : kx_fail(fault, KX_DAMAGED, "%s is damaged", path);
 }
 
+/* The marker is removed last: the directory is not opened meanwhile. */
 bool archive_follow_end(const char *directory)
 {
+    char path[PATH_SIZE], marker[PATH_SIZE];
+    path_of(directory, FILE_NAME, path);
+    path_of(directory, PROMOTED, marker);
+    return unlink(path) == 0 && file_sync(path) &&
+           (unlink(marker) == 0 || errno == ENOENT);
+}
+
+static enum kx_status mark_promoted(const char *directory,
+                                    struct kx_fault *fault)
+{
     char path[PATH_SIZE];
-    path_of(directory, path);
-    return unlink(path) == 0 && file_sync(path);
+    path_of(directory, PROMOTED, path);
+    FILE *file = file_write(path, 0);
+    return file != NULL && fclose(file) == 0 && file_sync(path)
+               ? KX_OK
+               : file_failed(path, fault);
 }
 
 enum kx_status archive_follow_look(const char *directory,
                                    struct kx_fault *fault)
 {
     struct followed_place place;
-    return load(directory, &place, fault);
+    char path[PATH_SIZE];
+    path_of(directory, PROMOTED, path);
+    enum kx_status status = load(directory, &place, fault);
+    return status == KX_OK && access(path, F_OK) == 0 ? KX_END : status;
 }
 
 /* ---- Reading ------------------------------------------------------------ */
@@ -176,9 +197,13 @@ struct archive_follow {
     atomic_bool stopping;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t stop;   /* signalled when `stopping` is set */
-    enum kx_status status; /* of the last reading, under `lock` */
-    struct kx_fault fault; /* its reason, under `lock` */
+    pthread_cond_t stop;           /* signalled when `stopping` is set */
+    enum kx_status status;         /* of the last reading, under `lock` */
+    struct kx_fault fault;         /* its reason, under `lock` */
+    struct kx_promotion promotion; /* under `lock` */
+    struct log_place fetched;      /* the log up to here was in the archive */
+    struct archive_fence fence;    /* of a promotion */
+    uint64_t fenced_ns; /* kx_monotonic_ns after its number was taken */
 };
 
 /* Copies an object over the file `to`, or expands it there. */
@@ -283,12 +308,13 @@ static enum kx_status read_file(struct archive_follow *follow, bool *whole_out,
     if (status != KX_OK)
         return status;
     status = row_log_read(reader, &file, fault);
+    follow->fetched = (struct log_place){number, (uint32_t)file.size};
     log_file_drop(&file);
     follow->place.at = reader->safe;
     if (status != KX_OK || !*whole_out)
         return status;
     unlink(path);
-    reader->at = (struct log_place){number + 1, 0};
+    reader->at = follow->fetched = (struct log_place){number + 1, 0};
     if (reader->txn == 0)
         reader->safe = follow->place.at = reader->at;
     return KX_OK;
@@ -367,7 +393,7 @@ static void note(struct archive_follow *follow, enum kx_status status,
     pthread_mutex_unlock(&follow->lock);
 }
 
-static void read_archive(struct archive_follow *follow)
+static enum kx_status read_archive(struct archive_follow *follow)
 {
     struct env *env = follow->store->env;
     struct kx_fault fault = {.detail = ""};
@@ -381,13 +407,167 @@ static void read_archive(struct archive_follow *follow)
     else if (fault.detail[0] == '\0')
         kx_fail(&fault, status, "%s", kx_status_title(status));
     note(follow, status, &fault);
+    return status;
 }
 
+/* ---- Promotion ----------------------------------------------------------- */
+
+static void promote_to(struct archive_follow *follow, enum kx_promoting state)
+{
+    pthread_mutex_lock(&follow->lock);
+    follow->promotion.state = state;
+    follow->promotion.number = follow->fence.first;
+    pthread_mutex_unlock(&follow->lock);
+}
+
+/* The promotion ends, or its step is tried again. */
+static void promotion_failed(struct archive_follow *follow, bool ends,
+                             const struct kx_fault *fault)
+{
+    kx_log(KX_LOG_ERROR, "promotion", "detail=\"%s\"", fault->detail);
+    pthread_mutex_lock(&follow->lock);
+    if (ends)
+        follow->promotion.state = KX_PROMOTING_FAILED;
+    follow->promotion.fault = *fault;
+    pthread_mutex_unlock(&follow->lock);
+}
+
+/* From here on the server that is followed finds its next number taken. */
+static void take_number(struct archive_follow *follow)
+{
+    struct kx_fault fault = {.detail = ""};
+    const struct kx_options *options = &follow->store->options;
+    struct archive_fence *fence = &follow->fence;
+    struct log_place none = {0, 0};
+    enum kx_status status =
+        archive_fence_init(fence, options, options->follow, 0, &fault);
+    if (status == KX_OK)
+        status =
+            archive_fence_take(fence, none, follow->place.timeline, &fault);
+    if (status != KX_OK) {
+        promotion_failed(follow, true, &fault);
+        return;
+    }
+    follow->fenced_ns = kx_monotonic_ns();
+    kx_log(KX_LOG_INFO, "promotion", "piece=%llu lease_ms=%llu",
+           (unsigned long long)fence->first,
+           (unsigned long long)fence->piece.lease_ms);
+    promote_to(follow, KX_PROMOTING_WAITS);
+}
+
+/* The followed server may acknowledge writes that are not in the archive until
+ * its lease ends. Inside the lock. */
+static uint64_t lease_left_ms(const struct archive_follow *follow)
+{
+    uint64_t lease_ms = follow->fence.piece.lease_ms;
+    uint64_t past_ms = (kx_monotonic_ns() - follow->fenced_ns) / KX_MS_NS;
+    return follow->promotion.now || past_ms >= lease_ms ? 0
+                                                        : lease_ms - past_ms;
+}
+
+/* Returns whether everything was read that the archive had when the number was
+ * taken. */
+static bool has_read_all(const struct archive_follow *follow)
+{
+    const struct archive_piece *before = &follow->fence.before;
+    return strcmp(before->timeline, follow->place.timeline) != 0 ||
+           before->end.file < follow->fetched.file ||
+           (before->end.file == follow->fetched.file &&
+            before->end.offset <= follow->fetched.offset);
+}
+
+static void read_last(struct archive_follow *follow)
+{
+    struct kx_fault fault = {.detail = ""};
+    if (read_archive(follow) != KX_OK) {
+        fault = follow->fault; /* this thread alone writes it */
+        promotion_failed(follow, false, &fault);
+        return;
+    }
+    if (atomic_load(&follow->stopping)) /* the read may have ended early */
+        return;
+    if (!has_read_all(follow)) {
+        kx_fail(&fault, KX_BAD_ARCHIVE,
+                "%s lacks a part of the log that it had before",
+                follow->timeline);
+        promotion_failed(follow, false, &fault);
+        return;
+    }
+    if (mark_promoted(follow->store->options.directory, &fault) != KX_OK) {
+        promotion_failed(follow, false, &fault);
+        return;
+    }
+    promote_to(follow, KX_PROMOTING_DONE);
+}
+
+static enum kx_promoting promoting(struct archive_follow *follow)
+{
+    pthread_mutex_lock(&follow->lock);
+    enum kx_promoting state = follow->promotion.state;
+    pthread_mutex_unlock(&follow->lock);
+    return state;
+}
+
+static void end_wait(struct archive_follow *follow)
+{
+    pthread_mutex_lock(&follow->lock);
+    if (lease_left_ms(follow) == 0)
+        follow->promotion.state = KX_PROMOTING_READS;
+    pthread_mutex_unlock(&follow->lock);
+}
+
+static void promote_step(struct archive_follow *follow)
+{
+    switch (promoting(follow)) {
+    case KX_PROMOTING_TAKES:
+        take_number(follow);
+        break;
+    case KX_PROMOTING_WAITS:
+        end_wait(follow);
+        break;
+    case KX_PROMOTING_READS:
+        read_last(follow);
+        break;
+    case KX_PROMOTING_NOT:
+    case KX_PROMOTING_FAILED:
+    case KX_PROMOTING_DONE:
+        break;
+    }
+}
+
+bool kx_promote_begin(struct kx_store *store, bool now,
+                      struct kx_promotion *promotion_out)
+{
+    struct archive_follow *follow = store->follow;
+    if (follow == NULL)
+        return false;
+    pthread_mutex_lock(&follow->lock);
+    struct kx_promotion *promotion = &follow->promotion;
+    if (promotion->state == KX_PROMOTING_NOT) {
+        *promotion = (struct kx_promotion){.state = KX_PROMOTING_TAKES};
+        pthread_cond_signal(&follow->stop);
+    }
+    promotion->now = promotion->now || now;
+    *promotion_out = *promotion;
+    if (promotion->state == KX_PROMOTING_WAITS)
+        promotion_out->wait_ms = lease_left_ms(follow);
+    if (promotion->state == KX_PROMOTING_FAILED)
+        promotion->state = KX_PROMOTING_NOT;
+    pthread_mutex_unlock(&follow->lock);
+    return true;
+}
+
+/* ---- The thread ---------------------------------------------------------- */
+
+/* What a promotion has read to its end stays so. */
 static bool wait_for_more(struct archive_follow *follow)
 {
-    uint64_t until_ns = kx_monotonic_ns() + READ_EACH_MS * KX_MS_NS;
     pthread_mutex_lock(&follow->lock);
-    if (!atomic_load(&follow->stopping))
+    enum kx_promoting state = follow->promotion.state;
+    bool promotes = state != KX_PROMOTING_NOT && state != KX_PROMOTING_FAILED;
+    uint64_t pause_ms = promotes ? PROMOTE_EACH_MS : READ_EACH_MS;
+    uint64_t until_ns = kx_monotonic_ns() + pause_ms * KX_MS_NS;
+    if (!atomic_load(&follow->stopping) && state != KX_PROMOTING_TAKES)
         cond_wait_until(&follow->stop, &follow->lock, until_ns);
     pthread_mutex_unlock(&follow->lock);
     return !atomic_load(&follow->stopping);
@@ -397,8 +577,11 @@ static void *run(void *argument)
 {
     struct archive_follow *follow = argument;
     pthread_setname_np(pthread_self(), "follow");
-    while (wait_for_more(follow) && !env_failed(follow->store->env))
-        read_archive(follow);
+    while (wait_for_more(follow) && !env_failed(follow->store->env)) {
+        promote_step(follow);
+        if (promoting(follow) < KX_PROMOTING_READS)
+            read_archive(follow);
+    }
     return NULL;
 }
 
@@ -498,6 +681,8 @@ enum kx_status archive_follow_holder(const struct kx_store *store,
     const char *address = store->options.primary;
     if (engine_failed(store->engine))
         return kx_fail(fault, KX_FAILED, "the storage has failed");
+    if (promoting(follow) == KX_PROMOTING_DONE)
+        return KX_END;
     *holder_out = (struct kx_holder){.node = "primary", .epoch = 1};
     snprintf(holder_out->address, sizeof holder_out->address, "%s",
              address != NULL ? address : "");

@@ -17,8 +17,10 @@ struct archive_follow;
 enum kx_status archive_follow_begin(const char *directory, const char *timeline,
                                     struct kx_fault *fault);
 
-/* KX_OK: the directory follows an archive; KX_ABSENT: it does not; KX_DAMAGED,
- * KX_FAILED. */
+/* KX_OK: the directory follows an archive; KX_END: it did, and was promoted,
+ * but kx_promote is still to be called; KX_ABSENT: neither; KX_DAMAGED,
+ * KX_FAILED.
+ */
 enum kx_status archive_follow_look(const char *directory,
                                    struct kx_fault *fault);
 
@@ -31,10 +33,11 @@ bool archive_follow_end(const char *directory);
 enum kx_status archive_follow_start(struct kx_store *store,
                                     struct kx_fault *fault);
 
-/* Describes the server that is followed. KX_IN_USE: the archive was read to its
- * end in the last few seconds, *holder_out. KX_UNREACHABLE: it could not be
- * read. Any other status: the directory cannot follow any further; the fault
- * says why. Any thread. */
+/* Describes the server that is followed. KX_END: the directory was promoted,
+ * and the store must be closed and opened without `follow`. KX_IN_USE: the
+ * archive was read to its end in the last few seconds, *holder_out.
+ * KX_UNREACHABLE: it could not be read. Any other status: the directory cannot
+ * follow any further; the fault says why. Any thread. */
 enum kx_status archive_follow_holder(const struct kx_store *store,
                                      struct kx_holder *holder_out,
                                      struct kx_fault *fault);

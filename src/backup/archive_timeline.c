@@ -96,9 +96,8 @@ enum kx_status archive_look_for_other(const struct kx_options *options,
     return status;
 }
 
-/* Names a data directory that has no name: it is new or restored. */
-static enum kx_status name_of(const char *directory, char *name,
-                              struct kx_fault *fault)
+enum kx_status archive_timeline_name(const char *directory, char *name,
+                                     struct kx_fault *fault)
 {
     enum kx_status status = read_timeline(directory, name, fault);
     if (status != KX_ABSENT)
@@ -119,7 +118,7 @@ enum kx_status archive_timeline_begin(void *mem,
     enum kx_status status =
         objects->make(objects->self, options->archive, fault);
     if (status == KX_OK)
-        status = name_of(options->directory, name, fault);
+        status = archive_timeline_name(options->directory, name, fault);
     if (status != KX_OK)
         return status;
     snprintf(out, ARCHIVE_PATH, "%s/%s", options->archive, name);

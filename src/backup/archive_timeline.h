@@ -11,6 +11,12 @@
 enum kx_status archive_timeline(const char *archive, const char *directory,
                                 char *out, struct kx_fault *fault);
 
+/* Writes the name of the store's timeline (UUID_SIZE bytes), and creates it if
+ * the directory has none: the store is new, restored or being promoted. KX_OK,
+ * KX_BAD_DIRECTORY, KX_FAILED. */
+enum kx_status archive_timeline_name(const char *directory, char *name,
+                                     struct kx_fault *fault);
+
 /* Searches for another process that archives under this store's name.
  * KX_IN_USE, with a fault that says why: there is one. One of the two data
  * directories is then a copy, and the archive can follow only one. KX_OK: there

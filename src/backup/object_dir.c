@@ -10,6 +10,7 @@
 
 #include "backup/archive_names.h"
 #include "base/file.h"
+#include "base/uuid.h"
 
 enum { READ_BYTES = 1 << 16 };
 
@@ -64,6 +65,36 @@ static enum kx_status put(void *self, const struct kx_object_put *put,
     return rename(put->file, put->path) == 0 && file_sync(put->path)
                ? KX_OK
                : file_failed(put->path, fault);
+}
+
+static bool write_new(const char *path, struct kx_slice bytes)
+{
+    FILE *file = fopen(path, "wxe");
+    if (file == NULL)
+        return false;
+    bool done = fwrite(bytes.data, 1, bytes.size, file) == bytes.size &&
+                fflush(file) == 0 && fsync(fileno(file)) == 0;
+    return fclose(file) == 0 && done;
+}
+
+/* A link is made only if nothing has its name, and the file that it names is
+ * complete. */
+static enum kx_status create(void *self, const char *path,
+                             struct kx_slice bytes, struct kx_fault *fault)
+{
+    char part[ARCHIVE_PATH], name[UUID_SIZE];
+    (void)self;
+    uuid_make(name);
+    snprintf(part, sizeof part, "%.*s.%s.part", ARCHIVE_PATH - 64, path, name);
+    bool done = write_new(part, bytes);
+    if (done && link(part, path) != 0)
+        done = false;
+    enum kx_status status = done              ? KX_OK
+                            : errno == EEXIST ? KX_CHECK_FAILED
+                                              : file_failed(path, fault);
+    unlink(part);
+    return status == KX_OK && !file_sync(path) ? file_failed(path, fault)
+                                               : status;
 }
 
 static bool copy_range(int from, int to, uint64_t start, uint64_t end)
@@ -156,6 +187,7 @@ static const struct kx_object_store DIRECTORY = {.is_directory = true,
                                                  .make = make,
                                                  .list = list,
                                                  .put = put,
+                                                 .create = create,
                                                  .grow = grow,
                                                  .get = get,
                                                  .size = size,

@@ -13,6 +13,7 @@
 
 #include "backup/archive_follow.h"
 #include "backup/archive_restore.h"
+#include "backup/archive_timeline.h"
 #include "backup/restore_files.h"
 #include "catalog/catalog.h"
 #include "storage/bdb_engine.h"
@@ -253,10 +254,26 @@ static enum kx_status open_and_raise(void *mem, const char *directory,
     return status;
 }
 
+enum kx_status kx_promoted(const char *directory, struct kx_fault *fault)
+{
+    char timeline[PATH_SIZE];
+    uint64_t stamp;
+    enum kx_status status = archive_follow_look(directory, fault);
+    if (status == KX_OK)
+        return KX_ABSENT;
+    if (status == KX_END)
+        return kx_promote(directory, &stamp, fault);
+    return status == KX_ABSENT
+               ? archive_timeline("", directory, timeline, fault)
+               : status;
+}
+
 enum kx_status kx_promote(const char *directory, uint64_t *stamp_out,
                           struct kx_fault *fault)
 {
     enum kx_status status = archive_follow_look(directory, fault);
+    if (status == KX_END)
+        status = KX_OK;
     if (status == KX_ABSENT)
         return kx_fail(fault, status, "%s does not follow an archive",
                        directory);

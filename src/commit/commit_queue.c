@@ -61,6 +61,12 @@ static bool has_place(const struct commit_queue *queue,
                 queue->max - queue->max / 2);
 }
 
+/* A database says itself when another process has taken the store over. */
+static bool is_cut_off(const struct engine *engine)
+{
+    return !engine_remote(engine) && !engine_holds(engine);
+}
+
 /* Inside the lock: why a commit cannot be taken now, or KX_OK. */
 static enum kx_status refusal(const struct commit_queue *queue,
                               const struct kx_commit *commit)
@@ -69,6 +75,8 @@ static enum kx_status refusal(const struct commit_queue *queue,
         return KX_FAILED;
     if (queue->stopping)
         return KX_STOPPING;
+    if (is_cut_off(queue->engine))
+        return KX_UNREACHABLE;
     if (!has_space(engine_space(queue->engine), commit))
         return KX_DISK_FULL;
     return has_place(queue, commit) ? KX_OK : KX_BUSY;

@@ -93,7 +93,11 @@ enum kx_status flush_batch(struct flush *flush, uint64_t number)
     kx_histogram_add(&flush->stats->flush_times, KX_TIMES,
                      flush->times.flushed_ns - began_ns);
     atomic_fetch_add_explicit(&flush->stats->flushes, 1, memory_order_relaxed);
-    return KX_OK;
+    /* A standby that has taken the store over lacks the batch. What a database
+     * has stays, even after its lease was taken. */
+    return engine_remote(flush->engine) || engine_holds(flush->engine)
+               ? KX_OK
+               : KX_UNKNOWN;
 }
 
 void flush_answer_waiting(struct flush *flush)

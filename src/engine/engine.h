@@ -101,9 +101,9 @@ struct engine_calls {
     void (*take_back)(struct engine *engine);
     enum kx_status (*flush)(struct engine *engine);
     bool (*failed)(const struct engine *engine);
-    /* NULL unless other processes change the rows: holds, epoch, position and
+    bool (*holds)(const struct engine *engine); /* NULL: always */
+    /* NULL unless other processes change the rows: epoch, position and
      * view_position. */
-    bool (*holds)(const struct engine *engine);
     uint64_t (*epoch)(const struct engine *engine);
     struct kx_position (*position)(const struct engine *engine);
     enum kx_status (*view_position)(struct engine_view *view,
@@ -215,9 +215,9 @@ static inline bool engine_failed(const struct engine *engine)
     return engine->calls->failed(engine);
 }
 
-/* Returns whether no other process has changed the rows: what was read before
- * this call was still current during this call. False may turn into true again,
- * unless the engine has failed. Any thread. */
+/* Returns whether no other process has changed the rows, or taken them over:
+ * what was read before this call was still current during this call. False may
+ * turn into true again, unless the engine has failed. Any thread. */
 static inline bool engine_holds(const struct engine *engine)
 {
     return engine->calls->holds == NULL || engine->calls->holds(engine);

@@ -45,6 +45,10 @@ enum kx_status kx_backup_check_end(struct kx_backup_check *check,
 
 enum { KX_TIMELINE = 96 }; /* bytes of the name of a timeline of an archive */
 
+/* Returns the size of an archive's path without the name of a timeline in it,
+ * if the path ends with one. */
+size_t kx_archive_size(const char *path);
+
 /* The parameters and the result of a restore. */
 struct kx_restore {
     const char *source; /* a backup, or the directory of an archive */

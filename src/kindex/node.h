@@ -83,15 +83,18 @@ struct kx_position kx_store_position(const struct kx_store *store);
  * Until kx_take returns KX_OK, *store_out may be used only for kx_take,
  * kx_follower_open, kx_token_fix and kx_close. KX_OK, KX_BAD_DIRECTORY,
  * KX_UNREACHABLE, KX_NO_MEMORY, KX_FAILED; with options->follow also KX_IN_USE,
- * KX_DAMAGED, KX_BAD_ARCHIVE, KX_DISK_FULL. The fault says why. */
+ * KX_DAMAGED, KX_BAD_ARCHIVE, KX_DISK_FULL, and KX_END: the directory was
+ * promoted, and kx_promote is to be called. The fault says why. */
 enum kx_status kx_join(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
 
 /* Tries to take the lease; a store that follows an archive never gets it.
- * KX_OK: this node is active, and the store is open. KX_IN_USE: another node is
- * active, *holder_out. KX_UNREACHABLE: the database did not answer. After any
- * other status the store can only be closed; its followers can read until then.
- * Takes at most a few seconds if the database does not answer. One thread. */
+ * KX_END: the store followed an archive and was promoted: close it, and open
+ * the directory without `follow`. KX_OK: this node is active, and the store is
+ * open. KX_IN_USE: another node is active, *holder_out. KX_UNREACHABLE: the
+ * database did not answer. After any other status the store can only be closed;
+ * its followers can read until then. Takes at most a few seconds if the
+ * database does not answer. One thread. */
 enum kx_status kx_take(struct kx_store *store, struct kx_holder *holder_out,
                        struct kx_fault *fault);
 
@@ -107,6 +110,37 @@ struct kx_follow_stats {
 bool kx_follow_stats_read(const struct kx_store *store,
                           struct kx_follow_stats *stats_out);
 
+/* A promotion, which makes a store that follows an archive a server's. */
+enum kx_promoting {
+    KX_PROMOTING_NOT,
+    KX_PROMOTING_FAILED, /* the fault says why; said once, then it may be begun
+                          * again */
+    KX_PROMOTING_TAKES,  /* the next number of the archive's pieces, which stops
+                          * the followed server */
+    KX_PROMOTING_WAITS,  /* until that server's lease has ended */
+    KX_PROMOTING_READS,  /* the archive to its end */
+    KX_PROMOTING_DONE    /* kx_take returns KX_END */
+};
+struct kx_promotion {
+    enum kx_promoting state;
+    bool now;              /* does not wait for the lease */
+    uint64_t number;       /* that was taken; 0: none yet */
+    uint64_t wait_ms;      /* of KX_PROMOTING_WAITS: until it ends */
+    struct kx_fault fault; /* of the last step that failed; its detail may be
+                            * empty */
+};
+
+/* Begins a promotion, unless one has begun, and copies its state. `now`: the
+ * followed server is known to be dead. False: the store does not follow an
+ * archive. Any thread. */
+bool kx_promote_begin(struct kx_store *store, bool now,
+                      struct kx_promotion *promotion_out);
+
+/* KX_OK: the directory was a standby's and is a server's now; a promotion that
+ * was begun is completed first. KX_ABSENT: the directory is a standby's, or has
+ * no store. Statuses of kx_promote. */
+enum kx_status kx_promoted(const char *directory, struct kx_fault *fault);
+
 /* Makes the directory of a standby, which no process has open, a server's own:
  * its versionstamps continue above all that the followed server may have used,
  * *stamp_out, and it is opened without `follow` from now on. The followed
@@ -118,8 +152,10 @@ enum kx_status kx_promote(const char *directory, uint64_t *stamp_out,
 
 /* Returns whether this process alone may have changed the store so far: what it
  * read before the call was still true at the call. Always true for a data
- * directory. False while the lease is not renewed in time, and for good once
- * another node has taken the lease; kx_store_failed is then true. Any thread.
+ * directory, unless it is followed and its archive has had nothing from it for
+ * options->fence_lease_ms. False while the lease is not renewed in time, and
+ * for good once another node has taken the lease; kx_store_failed is then true.
+ * Any thread.
  */
 bool kx_store_holds(const struct kx_store *store);
 

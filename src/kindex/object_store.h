@@ -52,6 +52,11 @@ struct kx_object_store {
      * failure nothing is there. */
     enum kx_status (*put)(void *self, const struct kx_object_put *put,
                           struct kx_fault *fault);
+    /* Creates a small object durably, unless there is one with this path.
+     * KX_CHECK_FAILED: there is one; after a reply that was lost it may be this
+     * one. */
+    enum kx_status (*create)(void *self, const char *path,
+                             struct kx_slice bytes, struct kx_fault *fault);
     /* Makes a growing object, whose name ends with KX_OBJECT_GROWS, durably
      * equal to the file up to `end` (range[1]). The object already has the
      * first `start` (range[0]) bytes. */

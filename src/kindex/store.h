@@ -57,6 +57,9 @@ struct kx_options {
     uint32_t archive_keep;
     bool followed; /* the log also has the rows of each batch, for standbys
                     * that follow the archive */
+    uint64_t fence_lease_ms; /* with `followed`: nothing is acknowledged or
+                              * read when the archive has had no piece of the
+                              * log for this long */
     /* For kx_join only, without `engine` and `archive`: the archive of another
      * server. The directory becomes a copy of that server's data, and follows
      * its archive. NULL: none. */

@@ -231,6 +231,12 @@ static bool failed(const struct engine *engine)
     return env_failed(env_of(engine));
 }
 
+static bool holds(const struct engine *engine)
+{
+    uint64_t until_ns = atomic_load(&env_state(env_of(engine))->lease_ns);
+    return until_ns == 0 || kx_monotonic_ns() < until_ns;
+}
+
 static enum engine_space space(const struct engine *engine)
 {
     return disk_guard_space(&env_state(env_of(engine))->disk);
@@ -345,6 +351,7 @@ static const struct engine_calls CALLS = {
     .take_back = take_back,
     .flush = flush,
     .failed = failed,
+    .holds = holds,
     .space = space,
     .view_open = view_open,
     .view_end = view_end,
@@ -452,6 +459,11 @@ struct engine *bdb_engine_follow(struct env *env, struct log_place place)
     env_state(env)->followed = followed;
     env->engine.calls = &followed->calls;
     return &env->engine;
+}
+
+void bdb_engine_lease(struct env *env, uint64_t until_ns)
+{
+    atomic_store(&env_state(env)->lease_ns, until_ns);
 }
 
 void bdb_engine_mark_batches(struct env *env)

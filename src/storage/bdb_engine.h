@@ -21,6 +21,11 @@ void bdb_engine_mark_batches(struct env *env);
  * the record could not be written. */
 enum kx_status bdb_engine_log_rows(struct env *env, bool wanted);
 
+/* From now on engine_holds is false from this time on (kx_monotonic_ns): a
+ * standby may have taken the store over. 1 is a time that has passed. Without a
+ * call engine_holds is always true. Any thread. */
+void bdb_engine_lease(struct env *env, uint64_t until_ns);
+
 /* Makes the engine one whose rows follow an archive, read up to this place.
  * engine_view_position then begins a view, and batches wait for the end of all
  * views. Returns the engine; NULL: no memory. */

@@ -19,6 +19,7 @@ struct env_state {
     bool marks_batches;            /* bdb_engine_mark_batches was called */
     struct row_log *rows;          /* NULL: batches are written without rows */
     struct bdb_followed *followed; /* NULL unless the rows follow an archive */
+    atomic_uint_fast64_t lease_ns; /* bdb_engine_lease; 0: no lease */
     unsigned syncs_failed; /* in this process before the environment opened */
     _Atomic uint64_t checkpoints;
     struct recovery_start recovery; /* checkpointer only */

@@ -39,6 +39,7 @@ void kx_options_default(struct kx_options *options)
         .recovery_us = 2000 * 1000,
         .archive_interval_ms = 24 * 3600 * 1000,
         .archive_keep = 7,
+        .fence_lease_ms = 10 * 1000,
         .disk_floor = 128u << 20,
         .build_memory = 64u << 20,
     };

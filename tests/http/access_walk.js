@@ -325,6 +325,7 @@ row("getHistory", "GET", "/metrics/history", { needs: [["monitor", []]], ok: 200
 row("listSlow", "GET", "/slow", { needs: [["admin", []]], ok: 200 });
 row("getCluster", "GET", "/cluster", { needs: [["admin", []]], ok: 200 });
 row("stepDown", "POST", "/cluster/step-down", { needs: [["admin", []]], ok: 409 });
+row("promote", "POST", "/promote", { needs: [["admin", []]], ok: 409 });
 row("getBackup", "GET", "/backup", { needs: [["admin", []]], ok: 200, endless: true });
 row("createBackupTicket", "POST", "/backup/tickets", { needs: [["admin", []]], ok: [201, 503] });
 row("getBackupByTicket", "GET", "/backup/tickets/0", { route: "optional", ok: 404 });

@@ -32,6 +32,7 @@ getReady lines
 listSlow slow
 getCluster alone
 stepDown no-cluster
+promote no-cluster
 getHistory history
 getVersion version
 getOpenapi document

@@ -10,6 +10,9 @@
 //   slow     its answer a second later
 //   hang     no answer
 //   drop     200, without reaching S3: the request is lost
+//   lost     no answer to a request that S3 has carried out: the connection is closed
+// A PUT with If-None-Match: * gets 412 if the object exists, and 409 while another PUT of the
+// object runs, as S3 answers; s3rver itself ignores that header.
 'use strict';
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -61,6 +64,7 @@ const passOn = (request, response, text, fault, body) => {
             const whole = Buffer.concat(parts);
             if (fault === 'slow') await new Promise((done) => setTimeout(done, SLOW_MS));
             note(text, fault || answer.statusCode);
+            if (fault === 'lost') return response.destroy();
             response.writeHead(answer.statusCode, answer.rawHeaders);
             if (fault !== 'cut') return response.end(whole);
             response.write(whole.subarray(0, whole.length >> 1), () => response.destroy());
@@ -73,6 +77,18 @@ const passOn = (request, response, text, fault, body) => {
         onward.destroy();
         response.destroy();
     });
+};
+
+// One creation of an object at a time.
+const creating = new Set();
+const create = (request, response, text, fault, body) => {
+    const path = request.url;
+    if (creating.has(path)) return note(text, 409), refuse(response, 409, 'ConditionalRequestConflict');
+    creating.add(path);
+    response.on('close', () => creating.delete(path));
+    if (!fs.existsSync(`${directory}${path}._S3rver_object`)) return passOn(request, response, text, fault, body);
+    note(text, 412);
+    refuse(response, 412, 'PreconditionFailed');
 };
 
 const serve = (request, response) => {
@@ -88,7 +104,8 @@ const serve = (request, response) => {
         if (code !== '') return refuse(response, 403, code);
         if (fault === 'error') return refuse(response, 500, 'InternalError');
         if (fault === 'drop') return response.writeHead(200, { ETag: '"dropped"' }).end();
-        passOn(request, response, text, fault, body);
+        const conditional = request.method === 'PUT' && request.headers['if-none-match'] === '*';
+        (conditional ? create : passOn)(request, response, text, fault, body);
     });
 };
 

@@ -551,14 +551,87 @@ int cli_restore(struct cli *cli)
 
 /* ---- promote ------------------------------------------------------------ */
 
-int cli_promote(struct cli *cli)
+enum {
+    PROMOTE_LOOK_US = 100000,
+    PROMOTE_RESTART_S = 60 /* for the standby to answer as a server */
+};
+
+static void note_piece(uint64_t piece, uint64_t wait_ms)
+{
+    cli_note("took piece %llu of the archive; waiting %.1f s for the lease of "
+             "the server that was followed",
+             (unsigned long long)piece, (double)wait_ms / 1000);
+}
+
+/* Takes the number, and reads the archive, in this process. */
+static enum kx_status promote_joined(struct kx_store *store, bool now,
+                                     struct kx_fault *fault)
+{
+    struct kx_promotion promotion = {.state = KX_PROMOTING_NOT};
+    bool noted = false;
+    char detail[KX_DETAIL_MAX] = "";
+    while (promotion.state != KX_PROMOTING_DONE) {
+        kx_promote_begin(store, now, &promotion);
+        if (promotion.state == KX_PROMOTING_FAILED) {
+            *fault = promotion.fault;
+            return KX_FAILED;
+        }
+        if (promotion.state == KX_PROMOTING_WAITS && !noted)
+            note_piece(promotion.number, promotion.wait_ms);
+        noted = noted || promotion.state == KX_PROMOTING_WAITS;
+        if (strcmp(detail, promotion.fault.detail) != 0)
+            cli_note("%s", promotion.fault.detail);
+        snprintf(detail, sizeof detail, "%s", promotion.fault.detail);
+        usleep(PROMOTE_LOOK_US);
+    }
+    return KX_OK;
+}
+
+/* An empty directory would be restored from the archive. */
+static bool is_standby_directory(const char *directory)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/following", directory);
+    return access(path, F_OK) == 0;
+}
+
+static enum kx_status promote_from_archive(const struct cli *cli,
+                                           struct kx_fault *fault)
+{
+    struct kx_store *store = NULL;
+    struct kx_options options;
+    enum kx_status status = KX_OK;
+    if (!is_standby_directory(cli->data))
+        return kx_fail(fault, KX_ABSENT, "%s does not follow an archive",
+                       cli->data);
+    kx_options_default(&options);
+    options.directory = cli->data;
+    options.follow = cli->archive;
+    if (s3_is_named(cli->archive)) {
+        options.objects = s3_open(cli->archive, fault);
+        if (options.objects == NULL)
+            return KX_FAILED;
+    }
+    status = kx_join(&options, &store, fault);
+    if (status == KX_OK)
+        status = promote_joined(store, cli->now, fault);
+    kx_close(store);
+    s3_close(options.objects);
+    return status;
+}
+
+static int promote_directory(struct cli *cli)
 {
     struct kx_fault fault = {.detail = ""};
     uint64_t stamp = 0;
-    if (cli->data == NULL)
-        return cli_misuse(cli, "--data is missing: the data directory of the "
-                               "standby");
-    enum kx_status status = kx_promote(cli->data, &stamp, &fault);
+    enum kx_status status = KX_OK;
+    if (cli->archive != NULL)
+        status = promote_from_archive(cli, &fault);
+    else
+        cli_note("without --archive nothing stops the server that was "
+                 "followed");
+    if (status == KX_OK || status == KX_END)
+        status = kx_promote(cli->data, &stamp, &fault);
     if (status != KX_OK)
         return cli_fail("%s", fault.detail[0] != '\0'
                                   ? fault.detail
@@ -566,6 +639,82 @@ int cli_promote(struct cli *cli)
     fprintf(stderr, "promoted %s at versionstamp %016llx0000\n", cli->data,
             (unsigned long long)stamp);
     return CLI_OK;
+}
+
+/* Prints a state once. Returns CLI_OK to continue. */
+static int show_promotion(const struct cli *cli, struct kx_slice document,
+                          char *last, size_t size)
+{
+    const char *state = cli_text(cli, document, "state");
+    const char *detail = cli_text(cli, document, "detail");
+    if (state == NULL || strcmp(state, last) == 0)
+        return CLI_OK;
+    snprintf(last, size, "%s", state);
+    if (strcmp(state, "failed") == 0)
+        return cli_fail("%s", detail != NULL ? detail : "it failed");
+    if (strcmp(state, "waits") == 0)
+        note_piece(cli_number(document, "piece"),
+                   cli_number(document, "waitMs"));
+    return CLI_OK;
+}
+
+static bool may_restart(const char *state)
+{
+    return strcmp(state, "reads") == 0 || strcmp(state, "done") == 0;
+}
+
+/* Sends the request once. Returns CLI_OK to continue; *done_out: the standby is
+ * one no longer. */
+static int ask_promotion(struct cli *cli, const struct cli_call *call,
+                         char *last, size_t size, bool *done_out)
+{
+    struct cli_reply reply;
+    int status = cli_send(cli, call, &reply);
+    if (status != CLI_OK)
+        return call->quiet ? CLI_OK : status;
+    *done_out = reply.status == 409 && last[0] != '\0';
+    if (reply.status == 202 && cli_is_json(&reply))
+        status = show_promotion(cli, kx_buffer_slice(&reply.body), last, size);
+    else if (!*done_out && !call->quiet)
+        status = cli_problem(cli, &reply);
+    kx_buffer_free(&reply.body);
+    return status;
+}
+
+/* The standby restarts at the end: it cannot be reached for a moment, then it
+ * is no standby any more. */
+static int promote_running(struct cli *cli)
+{
+    char last[16] = "";
+    bool done = false;
+    struct cli_call call = {
+        .method = "POST",
+        .path = kx_text(cli->now ? "/promote?now=true" : "/promote")};
+    uint64_t restarts_ns = 0;
+    int status = CLI_OK;
+    while (status == CLI_OK && !done) {
+        if (!may_restart(last))
+            restarts_ns = kx_monotonic_ns();
+        call.quiet =
+            last[0] != '\0' && kx_monotonic_ns() - restarts_ns <
+                                   (uint64_t)PROMOTE_RESTART_S * KX_SECOND_NS;
+        status = ask_promotion(cli, &call, last, sizeof last, &done);
+        if (status == CLI_OK && !done)
+            usleep(PROMOTE_LOOK_US);
+    }
+    if (done)
+        cli_note("promoted: %s is the server now", cli->url);
+    return status;
+}
+
+int cli_promote(struct cli *cli)
+{
+    if (cli->data != NULL)
+        return promote_directory(cli);
+    return cli->archive != NULL
+               ? cli_misuse(cli, "--archive needs --data: the data directory "
+                                 "of a standby that does not run")
+               : promote_running(cli);
 }
 
 /* ---- engine copy -------------------------------------------------------- */

@@ -152,6 +152,7 @@ const struct request_row route_requests[] = {
     {METHOD_GET, "/slow", NOTHING, NULL, 200},
     {METHOD_GET, "/cluster", NOTHING, NULL, 200},
     {METHOD_POST, "/cluster/step-down", NOTHING, NULL, 409},
+    {METHOD_POST, "/promote", NOTHING, NULL, 409},
     {METHOD_GET, "/openapi.json", NOTHING, NULL, 200},
     {METHOD_GET, "/openapi.yaml", NOTHING, NULL, 200},
     {METHOD_GET, "/problems/key-not-found", NOTHING, NULL, 200},
