@@ -73,7 +73,9 @@ static inline uint64_t json_name_word(const uint8_t *at)
 }
 
 /* Hash of a name without escapes, from `name` to its closing quote. The text
- * ends at `end`. */
+ * ends at `end`. Names of the same size, at most JSON_NAME_EXACT bytes, have
+ * the same hash only if they are equal. */
+enum { JSON_NAME_EXACT = 7 };
 static inline uint64_t json_name_hash(const uint8_t *name, const uint8_t *quote,
                                       const uint8_t *end)
 {

@@ -424,12 +424,6 @@ static int64_t significant(struct decimal_text decimal)
     return last;
 }
 
-bool json_number_is_integer(struct kx_slice number)
-{
-    struct decimal_text decimal = read_decimal(number);
-    return decimal.digits == NULL || significant(decimal) <= decimal.point;
-}
-
 size_t json_number_digits(struct kx_slice number)
 {
     struct decimal_text decimal = read_decimal(number);
@@ -468,7 +462,7 @@ static uint64_t remainder_of(struct decimal_text decimal, int64_t digits,
 /* Both numbers are an integer, whose last digit is not 0, times a power of ten.
  * If that of the divisor is the greater one, the number is no multiple, because
  * its own digits would have to end with 0. */
-bool json_number_is_multiple(struct kx_slice number, struct kx_slice divisor)
+static bool is_multiple(struct kx_slice number, struct kx_slice divisor)
 {
     struct decimal_text x = read_decimal(number);
     struct decimal_text y = read_decimal(divisor);
@@ -486,6 +480,70 @@ bool json_number_is_multiple(struct kx_slice number, struct kx_slice divisor)
         if ((exponent & 1) != 0)
             left = multiply(left, power, modulus);
     return left == 0;
+}
+
+/* ---- Prepared numbers --------------------------------------------------- */
+
+static const int64_t powers[JSON_DECIMAL_DIGITS + 1] = {1,
+                                                        10,
+                                                        100,
+                                                        1000,
+                                                        10000,
+                                                        100000,
+                                                        1000000,
+                                                        10000000,
+                                                        100000000,
+                                                        1000000000,
+                                                        10000000000,
+                                                        100000000000,
+                                                        1000000000000,
+                                                        10000000000000,
+                                                        100000000000000,
+                                                        1000000000000000,
+                                                        10000000000000000,
+                                                        100000000000000000,
+                                                        1000000000000000000};
+
+/* Turns both numbers into integers of the same scale. False if one of them does
+ * not fit. */
+static bool align(const struct json_decimal *a, const struct json_decimal *b,
+                  int64_t *x_out, int64_t *y_out)
+{
+    if (a->scale < 0 || b->scale < 0)
+        return false;
+    int more = a->scale - b->scale;
+    return !__builtin_mul_overflow(a->digits, powers[more < 0 ? -more : 0],
+                                   x_out) &&
+           !__builtin_mul_overflow(b->digits, powers[more > 0 ? more : 0],
+                                   y_out);
+}
+
+int json_decimal_compare_scaled(const struct json_decimal *a,
+                                const struct json_decimal *b)
+{
+    int64_t x;
+    int64_t y;
+    if (!align(a, b, &x, &y))
+        return json_number_compare(a->token, b->token);
+    return (x > y) - (x < y);
+}
+
+bool json_decimal_is_integer_scaled(const struct json_decimal *number)
+{
+    if (number->scale >= 0)
+        return number->digits % powers[number->scale] == 0;
+    struct decimal_text decimal = read_decimal(number->token);
+    return decimal.digits == NULL || significant(decimal) <= decimal.point;
+}
+
+bool json_decimal_is_multiple(const struct json_decimal *number,
+                              const struct json_decimal *divisor)
+{
+    int64_t x;
+    int64_t y;
+    if (!align(number, divisor, &x, &y))
+        return is_multiple(number->token, divisor->token);
+    return x % y == 0;
 }
 
 /* ---- Addition ----------------------------------------------------------- */

@@ -271,10 +271,10 @@ static bool has_any(const struct schema_draft *draft, enum schema_keyword first,
     return any;
 }
 
-static bool is_count(struct kx_slice value)
+/* True for a number of at least 0. */
+static bool is_quantity(struct kx_slice value)
 {
     return kx_json_type(value) == KX_JSON_NUMBER &&
-           json_number_is_integer(value) &&
            json_number_compare(value, kx_text("0")) >= 0;
 }
 
@@ -288,7 +288,9 @@ static void take_count(struct schema_compiler *compiler,
     double number = 0;
     if (value.size == 0)
         return;
-    if (!is_count(value) || !kx_number_parse(value, &number))
+    struct json_decimal decimal = json_decimal_read(value);
+    if (!is_quantity(value) || !json_decimal_is_integer(&decimal) ||
+        !kx_number_parse(value, &number))
         refuse(compiler, value.data, "%s is an integer of at least 0",
                keyword_names[keyword]);
     *out = number < 0x1p53 ? (uint64_t)number : UINT64_MAX;
@@ -319,6 +321,7 @@ static struct schema_node *new_node(struct schema_compiler *compiler,
     *node_slot(compiler, value.data) = node;
     node->at = value.data;
     node->keyword = keyword;
+    node->plain = true;
     node->types = kx_json_type(value) == KX_JSON_FALSE ? 0 : SCHEMA_ANY_TYPE;
     return node;
 }
@@ -447,6 +450,7 @@ static bool add_value(struct schema_compiler *compiler,
                       struct schema_values *values, struct kx_slice value)
 {
     values->items[values->count++] = value;
+    values->escaped |= schema_is_escaped(value);
     return json_depth(value) <= KX_JSON_DEPTH_MAX ||
            refuse(compiler, value.data,
                   "a value has at most %d arrays and objects inside each "
@@ -514,20 +518,21 @@ static void check_divisor(struct schema_compiler *compiler,
                (int)JSON_DIVISOR_DIGITS);
 }
 
-/* Reads the n-th keyword of numbers. */
-static void take_number(struct schema_compiler *compiler,
-                        const struct schema_draft *draft, size_t n,
-                        struct kx_slice *out)
+/* Adds a bound or the divisor, if it is there. */
+static void add_bound(struct schema_compiler *compiler,
+                      const struct schema_draft *draft, enum schema_number kind,
+                      struct schema_numbers *numbers)
 {
-    struct kx_slice value = draft->given[KEYWORD_MINIMUM + n];
-    *out = value;
+    struct kx_slice value = draft->given[KEYWORD_MINIMUM + kind];
     if (value.size == 0)
         return;
     if (kx_json_type(value) != KX_JSON_NUMBER)
         refuse(compiler, value.data, "%s is a number",
-               keyword_names[KEYWORD_MINIMUM + n]);
-    else if (n == SCHEMA_DIVISOR)
+               keyword_names[KEYWORD_MINIMUM + kind]);
+    else if (kind == SCHEMA_DIVISOR)
         check_divisor(compiler, value);
+    numbers->bounds[numbers->count++] =
+        (struct schema_bound){.number = json_decimal_read(value), .kind = kind};
 }
 
 static bool compile_numbers(struct schema_compiler *compiler,
@@ -539,8 +544,8 @@ static bool compile_numbers(struct schema_compiler *compiler,
     if (numbers == NULL)
         return false;
     draft->node->numbers = numbers;
-    for (size_t n = 0; n <= SCHEMA_DIVISOR; n++)
-        take_number(compiler, draft, n, &numbers->given[n]);
+    for (int kind = 0; kind <= SCHEMA_DIVISOR; kind++)
+        add_bound(compiler, draft, (enum schema_number)kind, numbers);
     return is_well(compiler);
 }
 
@@ -637,7 +642,8 @@ static struct schema_name *name_row(struct schema_compiler *compiler,
 {
     uint64_t hash;
     struct kx_slice text = compiler->schema->text;
-    if (!schema_hash(token, text.data + text.size, &hash)) {
+    bool escaped = schema_is_escaped(token);
+    if (!schema_hash(token, escaped, text.data + text.size, &hash)) {
         out_of_memory(compiler);
         return NULL;
     }
@@ -647,6 +653,7 @@ static struct schema_name *name_row(struct schema_compiler *compiler,
         at = (at + 1) & object->mask;
     object->names[at].hash = hash;
     object->names[at].token = token;
+    object->names[at].escaped = escaped;
     return &object->names[at];
 }
 
@@ -1053,6 +1060,8 @@ static bool compile_members(struct schema_compiler *compiler,
     bool done = read_members(compiler, draft, value);
     for (size_t i = 0; done && i < sizeof groups / sizeof *groups; i++)
         done = groups[i](compiler, draft);
+    node->plain =
+        node->values == NULL && node->constant == NULL && node->inner == NULL;
     talloc_free(draft);
     return done;
 }

@@ -27,7 +27,8 @@ enum {
     NODE_UNITS = 15, /* to apply a node to a value */
     MEMBER_UNITS = 20,
     SORT_UNITS = 60, /* to hash and sort an element under uniqueItems */
-    MEMO_RESULTS = 512
+    MEMO_RESULTS = 512,
+    ELEMENTS_FEW = 12 /* elements that are compared without sorting them */
 };
 
 /* The result of a node for the value at `at`. */
@@ -120,29 +121,21 @@ static const uint8_t *no_memory(struct schema_run *run)
 
 /* ---- Types and values --------------------------------------------------- */
 
+/* The type of a value by its first byte. */
+static const uint8_t types[256] = {
+    ['-'] = KX_JSON_NUMBER, ['0' ... '9'] = KX_JSON_NUMBER,
+    ['"'] = KX_JSON_STRING, ['n'] = KX_JSON_NULL,
+    ['t'] = KX_JSON_TRUE,   ['f'] = KX_JSON_FALSE,
+    ['['] = KX_JSON_ARRAY,  ['{'] = KX_JSON_OBJECT};
+
 static inline enum kx_json_type type_at(const uint8_t *at)
 {
-    switch (*at) {
-    case '{':
-        return KX_JSON_OBJECT;
-    case '[':
-        return KX_JSON_ARRAY;
-    case '"':
-        return KX_JSON_STRING;
-    case 't':
-        return KX_JSON_TRUE;
-    case 'f':
-        return KX_JSON_FALSE;
-    case 'n':
-        return KX_JSON_NULL;
-    default:
-        return KX_JSON_NUMBER;
-    }
+    return (enum kx_json_type)types[*at];
 }
 
-static const uint8_t *wrong_type(struct schema_run *run,
-                                 const struct schema_node *node,
-                                 const uint8_t *at)
+static __attribute__((noinline)) const uint8_t *
+wrong_type(struct schema_run *run, const struct schema_node *node,
+           const uint8_t *at)
 {
     static const char *const names[] = {"null",     "a boolean", "a boolean",
                                         "a number", "a string",  "an array",
@@ -191,32 +184,38 @@ static const uint8_t *wrong_value(struct schema_run *run,
                    values->count > 1 ? "one of " : "", text);
 }
 
+/* Without escapes, equal scalars other than numbers have equal bytes. */
+static bool is_equal(struct kx_slice value, struct kx_slice item, bool escaped)
+{
+    enum kx_json_type type = type_at(value.data);
+    if (value.size == item.size &&
+        memcmp(value.data, item.data, value.size) == 0)
+        return true;
+    if (type != type_at(item.data))
+        return false;
+    if (type == KX_JSON_STRING)
+        return escaped && json_string_compare(value, item) == 0;
+    return json_equal_exactly(value, item);
+}
+
 static const uint8_t *check_values(struct schema_run *run,
                                    const struct schema_values *values,
                                    struct kx_slice value)
 {
+    bool escaped =
+        values->escaped || (*value.data == '"' && schema_is_escaped(value));
+    uint64_t price = 4 + (json_is_open(*value.data) ? value.size * 4 : 0);
     for (size_t i = 0; i < values->count; i++) {
-        charge_add(&run->charge, 4, CHARGE_PASSED);
-        if (type_at(values->items[i].data) != type_at(value.data))
-            continue;
-        if (json_is_open(*value.data))
-            charge_add(&run->charge, value.size * 4, CHARGE_PASSED);
-        if (json_equal_exactly(value, values->items[i]))
+        charge_add(&run->charge, price, CHARGE_PASSED);
+        if (charge_passed(&run->charge))
+            return too_costly(run, value.data, values->keyword);
+        if (is_equal(value, values->items[i], escaped))
             return value.data + value.size;
     }
     return wrong_value(run, values, value.data);
 }
 
 /* ---- Numbers and strings ------------------------------------------------ */
-
-/* Digits alone are an integer. */
-static bool is_integer(struct kx_slice number)
-{
-    for (size_t i = number.data[0] == '-'; i < number.size; i++)
-        if (!json_is_digit(number.data[i]))
-            return json_number_is_integer(number);
-    return true;
-}
 
 /* How a number may compare with each bound: a bit for less, equal, greater. */
 static const struct {
@@ -231,49 +230,51 @@ static const struct {
     [SCHEMA_DIVISOR] = {"multipleOf", "a multiple of", 0},
 };
 
-static bool is_multiple(struct schema_run *run, struct kx_slice value,
-                        struct kx_slice divisor)
+static bool is_allowed(const struct json_decimal *value,
+                       const struct schema_bound *bound)
 {
-    charge_add(&run->charge, 100 + value.size * 8, CHARGE_PASSED);
-    return json_number_is_multiple(value, divisor);
+    if (bound->kind == SCHEMA_DIVISOR)
+        return json_decimal_is_multiple(value, &bound->number);
+    int order = json_decimal_compare(value, &bound->number);
+    return (bound_rows[bound->kind].allowed >> (1 + (order > 0) - (order < 0)) &
+            1) != 0;
 }
 
-static bool is_allowed(struct kx_slice value, struct kx_slice bound,
-                       unsigned allowed)
+static bool check_bounds(struct schema_run *run,
+                         const struct schema_numbers *numbers,
+                         const struct json_decimal *value)
 {
-    int order = json_number_compare(value, bound);
-    return (allowed >> (1 + (order > 0) - (order < 0)) & 1) != 0;
-}
-
-static const uint8_t *check_bounds(struct schema_run *run,
-                                   const struct schema_numbers *numbers,
-                                   struct kx_slice value)
-{
-    for (size_t i = 0; i <= SCHEMA_DIVISOR; i++) {
-        struct kx_slice bound = numbers->given[i];
-        if (bound.size == 0)
+    for (size_t i = 0; i < numbers->count; i++) {
+        const struct schema_bound *bound = &numbers->bounds[i];
+        struct kx_slice token = bound->number.token;
+        run->charge.spent += NODE_UNITS + value->token.size * 8;
+        if (is_allowed(value, bound))
             continue;
-        if (i == SCHEMA_DIVISOR
-                ? is_multiple(run, value, bound)
-                : is_allowed(value, bound, bound_rows[i].allowed))
-            continue;
-        return violate(run, value.data, bound_rows[i].keyword, "%s %.*s",
-                       bound_rows[i].words, kx_excerpt_size(bound),
-                       (const char *)bound.data);
+        violate(run, value->token.data, bound_rows[bound->kind].keyword,
+                "%s %.*s", bound_rows[bound->kind].words,
+                kx_excerpt_size(token), (const char *)token.data);
+        return false;
     }
-    return value.data + value.size;
+    return true;
 }
 
-static const uint8_t *check_number(struct schema_run *run,
-                                   const struct schema_node *node,
-                                   const uint8_t *at)
+static __attribute__((noinline)) const uint8_t *
+check_number(struct schema_run *run, const struct schema_node *node,
+             const uint8_t *at)
 {
-    struct kx_slice value = between(at, json_skip_value(at, run->end));
-    charge_add(&run->charge, value.size * 4, CHARGE_PASSED);
-    if (node->integers_only && !is_integer(value))
+    if (node->numbers == NULL && !node->integers_only) {
+        const uint8_t *end = json_skip_value(at, run->end);
+        run->charge.spent += (uint64_t)(end - at);
+        return end;
+    }
+    struct json_decimal value = json_decimal_scan(at, run->end);
+    const uint8_t *after = at + value.token.size;
+    charge_add(&run->charge, value.token.size, CHARGE_PASSED);
+    if (node->integers_only && !json_decimal_is_integer(&value))
         return wrong_type(run, node, at);
-    return node->numbers != NULL ? check_bounds(run, node->numbers, value)
-                                 : value.data + value.size;
+    return node->numbers == NULL || check_bounds(run, node->numbers, &value)
+               ? after
+               : NULL;
 }
 
 static uint64_t count_characters(struct kx_slice body)
@@ -289,11 +290,12 @@ static uint64_t count_characters(struct kx_slice body)
     return count;
 }
 
-/* The fewest characters that so many bytes of a token can be: each of them may
- * be a pair of \u escapes. */
-static uint64_t fewest_characters(size_t bytes)
+/* True if so many bytes of a token have a number of characters within the
+ * limits, however they are written: each character is at least one byte, and at
+ * most a pair of \u escapes. */
+static inline bool is_surely_within(struct schema_limits limits, size_t bytes)
 {
-    return bytes / 12;
+    return bytes <= limits.max && bytes >= limits.min * 12;
 }
 
 static const uint8_t *check_length(struct schema_run *run,
@@ -301,7 +303,7 @@ static const uint8_t *check_length(struct schema_run *run,
                                    struct kx_slice value)
 {
     struct kx_slice body = json_string_body(value);
-    if (body.size <= limits.max && fewest_characters(body.size) >= limits.min)
+    if (is_surely_within(limits, body.size))
         return value.data + value.size;
     charge_add(&run->charge, value.size * 3, CHARGE_PASSED);
     uint64_t count = count_characters(body);
@@ -316,24 +318,35 @@ static const uint8_t *check_length(struct schema_run *run,
     return value.data + value.size;
 }
 
-static const uint8_t *check_string(struct schema_run *run,
-                                   const struct schema_string *string,
-                                   const uint8_t *at)
+/* Checks the length of a string where its bytes do not decide it, and its
+ * pattern. */
+static __attribute__((noinline)) const uint8_t *
+check_characters(struct schema_run *run, const struct schema_string *string,
+                 struct kx_slice value)
 {
-    struct kx_slice value = between(at, json_skip_string(at, run->end));
-    charge_add(&run->charge, value.size / 4, CHARGE_PASSED);
-    if (string == NULL)
-        return value.data + value.size;
     if (check_length(run, string->length, value) == NULL)
         return NULL;
     if (string->pattern == NULL ||
         pattern_matches(string->pattern, value, &run->charge))
         return value.data + value.size;
     if (charge_passed(&run->charge))
-        return too_costly(run, at, "pattern");
-    return violate(run, at, "pattern", "a string that matches %.*s",
+        return too_costly(run, value.data, "pattern");
+    return violate(run, value.data, "pattern", "a string that matches %.*s",
                    kx_excerpt_size(string->pattern_token),
                    (const char *)string->pattern_token.data);
+}
+
+static inline const uint8_t *check_string(struct schema_run *run,
+                                          const struct schema_string *string,
+                                          const uint8_t *at)
+{
+    const uint8_t *after = json_skip_string(at, run->end);
+    size_t size = (size_t)(after - at);
+    run->charge.spent += size / 4;
+    if (string == NULL ||
+        (string->pattern == NULL && is_surely_within(string->length, size - 2)))
+        return after;
+    return check_characters(run, string, kx_slice(at, size));
 }
 
 /* ---- Subschemas --------------------------------------------------------- */
@@ -441,7 +454,8 @@ static bool hash_children(struct schema_run *run, struct kx_json_iter iter,
     while (kx_json_next(&iter, &name, &child)) {
         uint64_t name_hash = 0;
         uint64_t child_hash;
-        if ((iter.object && !schema_hash(name, run->end, &name_hash)) ||
+        if ((iter.object && !schema_hash(name, schema_is_escaped(name),
+                                         run->end, &name_hash)) ||
             !hash_value(run, child, depth + 1, &child_hash))
             return false;
         if (iter.object)
@@ -462,7 +476,7 @@ static bool hash_value(struct schema_run *run, struct kx_slice value,
     enum kx_json_type type = type_at(value.data);
     *hash_out = type;
     if (type == KX_JSON_STRING)
-        return schema_hash(value, run->end, hash_out);
+        return schema_hash(value, schema_is_escaped(value), run->end, hash_out);
     if (type == KX_JSON_NUMBER)
         *hash_out = json_number_hash(value);
     if (!kx_json_iterate(value, &iter) || depth > KX_JSON_DEPTH_MAX)
@@ -479,7 +493,7 @@ static int compare_elements(const void *a, const void *b)
     return (x->value.data > y->value.data) - (x->value.data < y->value.data);
 }
 
-/* Reads and hashes the elements, and sorts them by their hashes. */
+/* Reads and hashes the elements. Many are sorted by their hashes. */
 static bool read_elements(struct schema_run *run, struct kx_json_iter iter,
                           struct schema_element *elements, size_t count)
 {
@@ -493,46 +507,60 @@ static bool read_elements(struct schema_run *run, struct kx_json_iter iter,
             return false;
         }
     }
-    qsort(elements, count, sizeof *elements, compare_elements);
+    if (count > ELEMENTS_FEW)
+        qsort(elements, count, sizeof *elements, compare_elements);
     return true;
 }
 
-/* Compares an element with those before it that have the same hash. */
-static const uint8_t *check_twins(struct schema_run *run,
-                                  const struct schema_element *elements,
-                                  size_t n)
+static bool is_twin(struct schema_run *run, struct kx_slice value,
+                    struct kx_slice other)
 {
-    struct kx_slice value = elements[n].value;
-    for (size_t i = n; i > 0 && elements[i - 1].hash == elements[n].hash; i--) {
-        struct kx_slice other = elements[i - 1].value;
-        charge_add(&run->charge, 20 + value.size * 4, CHARGE_PASSED);
-        if (charge_passed(&run->charge))
-            return too_costly(run, value.data, "uniqueItems");
-        if (json_depth(value) > KX_JSON_DEPTH_MAX)
-            return stop(run, value.data, "uniqueItems",
-                        "at most %d arrays and objects inside each other",
-                        (int)KX_JSON_DEPTH_MAX);
-        if (json_equal_exactly(value, other))
-            return violate(run, value.data, "uniqueItems",
-                           "an element that is not in the array before");
+    charge_add(&run->charge, 20 + value.size * 4, CHARGE_PASSED);
+    if (charge_passed(&run->charge))
+        too_costly(run, value.data, "uniqueItems");
+    else if (json_depth(value) > KX_JSON_DEPTH_MAX)
+        stop(run, value.data, "uniqueItems",
+             "at most %d arrays and objects inside each other",
+             (int)KX_JSON_DEPTH_MAX);
+    else if (json_equal_exactly(value, other))
+        violate(run, value.data, "uniqueItems",
+                "an element that is not in the array before");
+    return run->status != KX_OK;
+}
+
+/* Compares an element with those before it that have the same hash. */
+static bool has_twin(struct schema_run *run,
+                     const struct schema_element *elements, size_t n,
+                     bool sorted)
+{
+    for (size_t i = n; i-- > 0;) {
+        if (elements[i].hash == elements[n].hash) {
+            if (is_twin(run, elements[n].value, elements[i].value))
+                return true;
+        } else if (sorted) {
+            return false;
+        }
     }
-    return value.data;
+    return false;
 }
 
 /* Compares elements of which there are not too many. */
-static bool compare_all(struct schema_run *run, struct kx_json_iter iter,
-                        size_t count)
+static __attribute__((noinline)) bool
+compare_all(struct schema_run *run, struct kx_json_iter iter, size_t count)
 {
-    struct schema_element *elements =
-        talloc_array(NULL, struct schema_element, count);
+    struct schema_element few[ELEMENTS_FEW];
+    struct schema_element *elements = few;
+    if (count > ELEMENTS_FEW)
+        elements = talloc_array(NULL, struct schema_element, count);
     if (elements == NULL) {
         no_memory(run);
         return false;
     }
     bool unique = read_elements(run, iter, elements, count);
     for (size_t i = 1; unique && i < count; i++)
-        unique = check_twins(run, elements, i) != NULL;
-    talloc_free(elements);
+        unique = !has_twin(run, elements, i, count > ELEMENTS_FEW);
+    if (elements != few)
+        talloc_free(elements);
     return unique;
 }
 
@@ -599,6 +627,8 @@ static const uint8_t *check_array(struct schema_run *run,
         at = run->stopped ? NULL : check_element(run, schema, at, count);
         if (at == NULL)
             return NULL;
+        if (charge_passed(&run->charge))
+            return too_costly(run, start, "items");
         count++;
         at = json_skip_gap(at);
         if (*at == ',')
@@ -615,21 +645,28 @@ static const uint8_t *check_array(struct schema_run *run,
 
 /* The row of a member's name; NULL if the schema does not mention the name, or
  * memory ran out. */
-static const struct schema_name *find_name(struct schema_run *run,
-                                           const struct schema_object *object,
-                                           struct kx_slice token)
+static inline const struct schema_name *
+find_name(struct schema_run *run, const struct schema_object *object,
+          struct kx_slice token, bool escaped)
 {
     uint64_t hash;
-    if (!schema_hash(token, run->end, &hash)) {
+    if (!schema_hash(token, escaped, run->end, &hash)) {
         no_memory(run);
         return NULL;
     }
-    for (size_t at = hash >> 32 & object->mask;
-         object->names[at].token.size > 0; at = (at + 1) & object->mask)
-        if (object->names[at].hash == hash &&
-            json_string_equal(object->names[at].token, token))
-            return &object->names[at];
-    return NULL;
+    size_t exact = escaped ? 0 : JSON_NAME_EXACT + 2;
+    for (size_t at = hash >> 32 & object->mask;; at = (at + 1) & object->mask) {
+        const struct schema_name *row = &object->names[at];
+        if (row->token.size == 0)
+            return NULL;
+        if (row->hash != hash)
+            continue;
+        if (row->token.size == token.size && token.size <= exact &&
+            !row->escaped)
+            return row;
+        if (json_string_equal(row->token, token))
+            return row;
+    }
 }
 
 /* True if the object at `at` has a member of this name. */
@@ -759,31 +796,47 @@ static const uint8_t *check_additional(struct schema_run *run,
                    kx_excerpt_size(name), (const char *)name.data);
 }
 
-/* Checks a member from its name on. */
-static const uint8_t *check_member(struct schema_run *run,
-                                   const struct schema_object *object,
-                                   const uint8_t *at, size_t *required)
+/* Checks a value by the row of its name, if there is one, by patterns, or as an
+ * additional member. */
+static const uint8_t *check_by_patterns(struct schema_run *run,
+                                        const struct schema_object *object,
+                                        struct kx_slice name, const uint8_t *at,
+                                        const struct schema_name *row)
 {
-    const uint8_t *after = json_skip_string(at, run->end);
+    const uint8_t *after = NULL;
+    if (run->stopped)
+        return NULL;
+    if (row != NULL && row->node != NULL) {
+        after = check(run, row->node, at);
+        if (after == NULL)
+            return NULL;
+    }
+    if (!check_patterns(run, object, name, at, &after))
+        return NULL;
+    return after != NULL ? after : check_additional(run, object, name, at);
+}
+
+/* Checks a member from its name on. */
+static inline const uint8_t *check_member(struct schema_run *run,
+                                          const struct schema_object *object,
+                                          const uint8_t *at, size_t *required)
+{
+    const uint8_t *after = json_skip_to_end(at + 1, run->end);
+    bool escaped = *after == '\\';
+    after = escaped ? json_skip_string(at, run->end) : after + 1;
     struct kx_slice name = between(at, after);
-    charge_add(&run->charge, MEMBER_UNITS + name.size, CHARGE_PASSED);
+    run->charge.spent += MEMBER_UNITS + name.size;
     if (object->property_names != NULL &&
         check(run, object->property_names, at) == NULL)
         return NULL;
-    const struct schema_name *row = find_name(run, object, name);
-    if (run->stopped)
-        return NULL;
+    const struct schema_name *row = find_name(run, object, name, escaped);
     at = json_skip_gap(json_skip_gap(after) + 1);
-    after = NULL;
     if (row != NULL) {
         *required += row->required;
-        if (row->node != NULL && (after = check(run, row->node, at)) == NULL)
-            return NULL;
+        if (row->node != NULL && object->pattern_count == 0)
+            return check(run, row->node, at);
     }
-    if (object->pattern_count > 0 &&
-        !check_patterns(run, object, name, at, &after))
-        return NULL;
-    return after != NULL ? after : check_additional(run, object, name, at);
+    return check_by_patterns(run, object, name, at, row);
 }
 
 static const uint8_t *check_object(struct schema_run *run,
@@ -798,6 +851,8 @@ static const uint8_t *check_object(struct schema_run *run,
         at = check_member(run, object, at, &required);
         if (at == NULL)
             return NULL;
+        if (charge_passed(&run->charge))
+            return too_costly(run, start, "properties");
         at = json_skip_gap(at);
         if (*at == ',')
             at = json_skip_gap(at + 1);
@@ -808,9 +863,9 @@ static const uint8_t *check_object(struct schema_run *run,
 
 /* ---- Schemas ------------------------------------------------------------ */
 
-static const uint8_t *check_container(struct schema_run *run,
-                                      const struct schema_node *node,
-                                      const uint8_t *at)
+static __attribute__((noinline)) const uint8_t *
+check_container(struct schema_run *run, const struct schema_node *node,
+                const uint8_t *at)
 {
     if (*at == '{' && node->object != NULL)
         return check_object(run, node->object, at);
@@ -831,12 +886,14 @@ static inline const uint8_t *check_typed(struct schema_run *run,
         return check_string(run, node->string, at);
     if (type == KX_JSON_NUMBER)
         return check_number(run, node, at);
+    if (type <= KX_JSON_TRUE)
+        return at + (type == KX_JSON_FALSE ? 5 : 4);
     return check_container(run, node, at);
 }
 
-static const uint8_t *check_new(struct schema_run *run,
-                                const struct schema_node *node,
-                                const uint8_t *at, enum kx_json_type type)
+static __attribute__((noinline)) const uint8_t *
+check_new(struct schema_run *run, const struct schema_node *node,
+          const uint8_t *at, enum kx_json_type type)
 {
     if (charge_passed(&run->charge))
         return too_costly(run, at, node->keyword);
@@ -893,6 +950,16 @@ static const uint8_t *check_once(struct schema_run *run,
     return after;
 }
 
+static __attribute__((noinline)) const uint8_t *
+check_deep(struct schema_run *run, const struct schema_node *node,
+           const uint8_t *at)
+{
+    enum kx_json_type type = type_at(at);
+    return node->shared ? check_once(run, node, at, type)
+                        : check_new(run, node, at, type);
+}
+
+/* The functions that check scalars are called last, and need no stack. */
 static const uint8_t *check(struct schema_run *run,
                             const struct schema_node *node, const uint8_t *at)
 {
@@ -900,9 +967,9 @@ static const uint8_t *check(struct schema_run *run,
     run->charge.spent += NODE_UNITS;
     if ((node->types >> type & 1) == 0)
         return wrong_type(run, node, at);
-    if (node->shared && (type >= KX_JSON_ARRAY || node->inner != NULL))
-        return check_once(run, node, at, type);
-    return check_new(run, node, at, type);
+    if (!node->plain || type >= KX_JSON_ARRAY)
+        return check_deep(run, node, at);
+    return check_typed(run, node, at, type);
 }
 
 enum kx_status json_schema_check(const struct json_schema *schema,

@@ -4,6 +4,7 @@
 #define JSON_SCHEMA_NODE_H
 
 #include "json/json_names.h"
+#include "json/json_number.h"
 #include "rules/json_schema.h"
 #include "rules/pattern.h"
 
@@ -31,6 +32,7 @@ struct schema_values {
     struct kx_slice *items;
     size_t count;
     const char *keyword; /* enum or const */
+    bool escaped;        /* an item has a backslash */
 };
 
 /* Bounds and divisor, in the order of their keywords. */
@@ -42,9 +44,14 @@ enum schema_number {
     SCHEMA_DIVISOR
 };
 
+struct schema_bound {
+    struct json_decimal number;
+    enum schema_number kind;
+};
+
 struct schema_numbers {
-    struct kx_slice given[SCHEMA_DIVISOR + 1]; /* as they are written; size 0:
-                                                * no bound */
+    size_t count;
+    struct schema_bound bounds[SCHEMA_DIVISOR + 1];
 };
 
 /* Counts; UINT64_MAX as max: no bound. */
@@ -75,6 +82,7 @@ struct schema_name {
     struct kx_slice token;          /* with its quotes; size 0: a free slot */
     const struct schema_node *node; /* of its value; NULL: any value */
     bool required;
+    bool escaped; /* the token has a backslash */
 };
 
 struct schema_pattern {
@@ -108,6 +116,7 @@ enum { SCHEMA_ANY_TYPE = 0x7f };
 struct schema_node {
     uint8_t types;       /* a bit for each enum kx_json_type that is allowed */
     bool integers_only;  /* numbers must be integers */
+    bool plain;          /* no keywords for values of more than one type */
     bool shared;         /* a $ref leads to the node, so that it may be applied
                           * to the same value twice */
     const char *keyword; /* that applies the node */
@@ -131,16 +140,22 @@ struct json_schema {
     const struct schema_node *root;
 };
 
-/* Finds the hash by which names are compared. False if memory ran out. `end` is
- * that of the text around the token. */
-static inline bool schema_hash(struct kx_slice token, const uint8_t *end,
-                               uint64_t *hash_out)
+/* Finds the hash by which names are compared. False if memory ran out.
+ * `escaped`: the token has a backslash. `end` is that of the text around the
+ * token. */
+static inline bool schema_hash(struct kx_slice token, bool escaped,
+                               const uint8_t *end, uint64_t *hash_out)
 {
-    const uint8_t *quote = token.data + token.size - 1;
-    if (memchr(token.data, '\\', token.size) != NULL)
+    if (escaped)
         return json_name_hash_escaped(token, hash_out);
-    *hash_out = json_name_hash(token.data + 1, quote, end);
+    *hash_out =
+        json_name_hash(token.data + 1, token.data + token.size - 1, end);
     return true;
+}
+
+static inline bool schema_is_escaped(struct kx_slice token)
+{
+    return memchr(token.data, '\\', token.size) != NULL;
 }
 
 #endif

@@ -851,6 +851,9 @@ static void append(const struct pattern_builder *builder,
 static void build(struct pattern_builder *builder, uint32_t number,
                   struct pattern_piece *piece);
 
+/* Copies beyond the minimum are built as (x(x(x)?)?)?, so that one copy follows
+ * another only if all before it are there: few positions follow each. The last
+ * copy is built first. */
 static void build_repeat(struct pattern_builder *builder,
                          const struct pattern_part *part,
                          struct pattern_piece *piece)
@@ -858,12 +861,13 @@ static void build_repeat(struct pattern_builder *builder,
     struct pattern_piece copy;
     uint32_t count = copies(part, builder->parser->parts[part->first].size);
     piece->nullable = true;
-    for (uint32_t i = 1; i <= count; i++) {
+    for (uint32_t i = count; i > 0; i--) {
         build(builder, part->first, &copy);
         if (i == count && part->max == REPEAT_FOREVER)
             join(builder, copy.last, copy.first);
+        append(builder, &copy, piece);
         copy.nullable |= i > part->min;
-        append(builder, piece, &copy);
+        *piece = copy;
     }
 }
 
@@ -1223,10 +1227,42 @@ static bool only_at_begin(const struct pattern *pattern)
     return any == 0;
 }
 
-bool pattern_matches(const struct pattern *pattern, struct kx_slice token,
-                     struct charge *charge)
+/* Matches with states of one word, without word assertions and categories:
+ * nearly all patterns. */
+static bool matches_small(const struct pattern *pattern, struct kx_slice body,
+                          struct charge *charge)
 {
-    struct kx_slice body = json_string_body(token);
+    uint64_t state = 0;
+    const uint8_t *at = body.data;
+    const uint8_t *end = at + body.size;
+    uint64_t next = pattern->first[AT_BEGIN];
+    uint64_t negated = *pattern->negated;
+    size_t active = 0;
+    while (at < end) {
+        size_t interval;
+        if (*at < ASCII && *at != '\\') {
+            interval = pattern->ascii[*at++];
+        } else {
+            struct kx_slice rest = kx_slice(at, (size_t)(end - at));
+            interval = interval_of(pattern, json_string_next(&rest));
+            at = rest.data;
+        }
+        state = next & (pattern->accept[interval] ^ negated);
+        if ((state & pattern->last[0]) != 0)
+            break;
+        next = pattern->first[0];
+        for (uint64_t left = state; left != 0; left &= left - 1, active++)
+            next |= pattern->follow[__builtin_ctzll(left)];
+        if (next == 0)
+            break;
+    }
+    charge_add(charge, (uint64_t)(at - body.data) * 4 + active, CHARGE_PASSED);
+    return (state & pattern->last[at == end ? AT_END : 0]) != 0;
+}
+
+static bool matches_large(const struct pattern *pattern, struct kx_slice body,
+                          struct charge *charge)
+{
     uint64_t state[WORDS_MAX] = {0};
     unsigned boundary = AT_BEGIN;
     bool anchored = only_at_begin(pattern);
@@ -1244,4 +1280,25 @@ bool pattern_matches(const struct pattern *pattern, struct kx_slice token,
         boundary = word ? AFTER_WORD : 0;
     }
     return ends_here(pattern, boundary | AT_END, state);
+}
+
+/* True if the pattern matches nothing at the beginning or end of the text. */
+static bool matches_nothing(const struct pattern *pattern, bool empty)
+{
+    unsigned ends =
+        empty ? 1 << (AT_BEGIN | AT_END) : 1 << AT_BEGIN | 1 << AT_END;
+    return (pattern->nullable & ends) != 0;
+}
+
+bool pattern_matches(const struct pattern *pattern, struct kx_slice token,
+                     struct charge *charge)
+{
+    struct kx_slice body = json_string_body(token);
+    if (!pattern->has_word_assertions &&
+        matches_nothing(pattern, body.size == 0))
+        return true;
+    if (pattern->words == 1 && !pattern->has_word_assertions &&
+        !pattern->has_categories)
+        return matches_small(pattern, body, charge);
+    return matches_large(pattern, body, charge);
 }
