@@ -35,9 +35,9 @@ install -D -m 755 "$program" "$DESTDIR$PREFIX/bin/kindex"
 sed -e "s|@PREFIX@|$PREFIX|g" -e "s|@ETC@|$etc|g" deploy/kindex.service.in |
     put "$units/kindex.service"
 # The documents link to each other as they lie in the source tree.
-for page in README.md openapi.yaml api/rest/README.md api/kvconnect/README.md api/access/README.md \
+for page in README.md openapi.yaml api/rest/README.md api/kvconnect/README.md api/access/README.md api/identity/README.md \
     api/cli/README.md api/s3/README.md src/indexes/README.md src/backup/README.md src/encryption/README.md \
-    deploy/README.md deploy/survive.md deploy/berkeley-db.md deploy/CHANGELOG.md; do
+    deploy/README.md deploy/survive.md deploy/threats.md deploy/berkeley-db.md deploy/CHANGELOG.md; do
     put "$documents/$page" <"$page"
 done
 put "$documents/copyright" <LICENSE

@@ -146,4 +146,23 @@ read -r seen _ all unseen <"$work/walk"
 is 'routes where it was not seen' "$unseen" ''
 is 'routes where it was' "$seen" "$all"
 is 'that is most of them' "$((seen > 25))" 1
+
+test_case 'JSON Web Tokens and client certificates can do exactly what their grants allow'
+stop_server
+rm -r "$work/data"
+. "$here/../lib/certificates.sh"
+{ authority ours && issue server ours serverAuth && issue a ours clientAuth DNS:a.example.org &&
+    for name in plain whole ada; do issue "$name" ours clientAuth "DNS:$name.example.org"; done; } \
+    >"$work/openssl" 2>&1 || cat "$work/openssl"
+node "$here/jwt.js" keys "$sheaf" ed:EdDSA >"$work/jwks"
+node "$here/access_walk.js" --grants >"$work/grants"
+start_server --token-file "$work/token" --tls-cert "$sheaf/server.pem" --tls-key "$sheaf/server.key" \
+    --tls-client-ca "$sheaf/ours.pem" --grants "$work/grants" --jwt-keys "$work/jwks" --jwt-issuer id --jwt-audience kindex
+node "$here/access_walk.js" "https://${url#http://}" "$token" "$KINDEX" --identities "$sheaf" >"$work/walk" 2>&1
+tail -40 "$work/walk" | grep FAILED
+good=0 bad=0
+read -r good _ bad _ < <(tail -1 "$work/walk")
+is 'wrong cells' "$bad" 0
+is 'thousands of cells' "$((${good:-0} > 8000))" 1
+
 finish

@@ -1,6 +1,6 @@
 // Walks tokens x requests x places: what each token is answered, cell by cell.
 //
-//   node tests/http/access_walk.js URL ADMIN-TOKEN KINDEX [--plant]
+//   node tests/http/access_walk.js URL ADMIN-TOKEN KINDEX [--plant | --identities DIRECTORY]
 //
 // A token is for the keys under ["a"], or for all; each has one scope, or all
 // of them. A request has a route's scope and needs; from these follows what
@@ -9,15 +9,86 @@
 // tokens, HTTP/2 with some, since one function decides for both. With --plant the tokens
 // are for all keys although the walk believes they are for ["a"]: with these tokens it
 // must find that out for every operation that has a row outside of ["a"].
+//
+// With --identities the same rows are walked with JSON Web Tokens and client certificates, at
+// an https URL. The directory has the authority ours.pem, the key ed.key of the issuer, and
+// the certificates plain, a, whole and ada with their keys. What they are granted stands in
+// IDENTITIES, and so does the file that the server takes for --grants:
+//
+//   node tests/http/access_walk.js --grants
 "use strict";
 const { execFileSync } = require("node:child_process");
+const crypto = require("node:crypto");
+const fs = require("node:fs");
 const http = require("node:http");
 const http2 = require("node:http2");
+const https = require("node:https");
 
-const [url, admin, kindex, option] = process.argv.slice(2);
+const [url, admin, kindex, option, directory] = process.argv.slice(2);
 const plant = option === "--plant";
+const identities = option === "--identities";
 const SCOPES = ["read", "write", "list", "watch", "index", "admin", "monitor"];
-const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+
+// ---- Identities from outside ---------------------------------------------------
+
+// Lines of --grants: `whole` has everything, `a` what its subject names, `ada` two parts of a
+// key of which one is its subject. An admin line has no other scopes.
+const lines = (holder, prefix) => [SCOPES.filter((scope) => scope !== "admin"), ["admin"]].map((scopes) =>
+  ({ ...holder, scopes, prefix }));
+const GRANTS = [
+  ...lines({ when: { role: "whole" } }, []), ...lines({ when: { role: "a" } }, ["{sub}"]),
+  ...lines({ when: { role: "ada" } }, ["u", "{sub}"]), { when: { role: "a" }, scopes: ["index"], prefix: ["ia"] },
+  ...lines({ certificate: { cn: "whole" } }, []), ...lines({ certificate: { dns: "a.example.org" } }, ["{cn}"]),
+  ...lines({ certificate: { cn: "ada" } }, ["u", "{cn}"]),
+  { certificate: { cn: "a" }, scopes: ["index"], prefix: ["ia"] },
+];
+if (url === "--grants") {
+  console.log(JSON.stringify(GRANTS));
+  process.exit(0);
+}
+
+function jwt(claims, { alg = "EdDSA", exp = 3600 } = {}) {
+  const all = { iss: "id", aud: "kindex", exp: Math.floor(Date.now() / 1000) + exp, ...claims };
+  const text = [{ alg, kid: "ed" }, all].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+  return `${text}.${crypto.sign(null, Buffer.from(text), fs.readFileSync(`${directory}/ed.key`)).toString("base64url")}`;
+}
+
+// {name, text of a token, certificate, grants}; without grants it is refused.
+function makeIdentities() {
+  const all = (...prefixes) => prefixes.map((prefix) => ({ scopes: SCOPES, prefix }));
+  const ofA = [...all(["a"]), { scopes: ["index"], prefix: ["ia"] }];
+  return [
+    { name: "JWT of a", text: jwt({ sub: "a", role: "a" }), grants: ofA },
+    { name: "JWT of all", text: jwt({ sub: "x", role: "whole" }), grants: all([]) },
+    { name: "JWT of u/ada", text: jwt({ sub: "ada", role: ["x", "ada"] }), grants: all(["u", "ada"]) },
+    { name: "JWT without sub", text: jwt({ role: "ada" }), grants: [] },
+    { name: "JWT with an empty sub", text: jwt({ sub: "", role: "ada" }), grants: [] },
+    { name: "JWT without a role", text: jwt({ sub: "ada", cn: "whole" }), grants: [] },
+    { name: "expired JWT", text: jwt({ sub: "x", role: "whole" }, { exp: -61 }) },
+    { name: "JWT of no algorithm", text: jwt({ sub: "x", role: "whole" }, { alg: "none" }) },
+    { name: "JWT for others", text: jwt({ sub: "x", role: "whole", aud: "other" }) },
+    { name: "certificate of a", certificate: "a", grants: ofA },
+    { name: "certificate of all", certificate: "whole", grants: all([]) },
+    { name: "certificate of u/ada", certificate: "ada", grants: all(["u", "ada"]) },
+    { name: "certificate without grants", certificate: "plain" },
+    { name: "expired JWT with a certificate of all", certificate: "whole", text: jwt({ role: "whole" }, { exp: -61 }) },
+    { name: "JWT of a with a certificate of all", certificate: "whole", text: jwt({ sub: "a", role: "a" }), grants: ofA },
+  ];
+}
+
+// What a connection with this certificate needs.
+function tlsOf(certificate = "plain") {
+  const file = (name) => fs.readFileSync(`${directory}/${name}`);
+  return identities ? { ca: file("ours.pem"), cert: file(`${certificate}.pem`), key: file(`${certificate}.key`) } : {};
+}
+
+const agents = new Map();
+function agentOf(certificate, keepAlive = true) {
+  const made = () => new (identities ? https : http).Agent({ keepAlive, maxSockets: keepAlive ? 1 : 100, ...tlsOf(certificate) });
+  if (!keepAlive) return made();
+  if (!agents.has(certificate)) agents.set(certificate, made());
+  return agents.get(certificate);
+}
 
 // ---- Requests over both protocols -------------------------------------------
 
@@ -27,10 +98,10 @@ const headersOf = (request, token) => ({
 });
 
 // Answers {status, text}. What does not end is not read to its end.
-function one(request, token) {
+function one(request, token, certificate) {
   return new Promise((resolve, reject) => {
-    const sent = http.request(url + request.path, {
-      method: request.method, agent: request.endless ? false : agent,
+    const sent = (identities ? https : http).request(url + request.path, {
+      method: request.method, agent: agentOf(certificate, !request.endless),
       headers: headersOf(request, token) }, (reply) => {
       if (request.endless && reply.statusCode === 200) {
         sent.on("error", () => {});
@@ -47,11 +118,11 @@ function one(request, token) {
   });
 }
 
-let session;
-function two(request, token) {
-  session ??= http2.connect(url);
+const sessions = new Map();
+function two(request, token, certificate) {
+  if (!sessions.has(certificate)) sessions.set(certificate, http2.connect(url, tlsOf(certificate)));
   return new Promise((resolve, reject) => {
-    const stream = session.request({ ":path": request.path, ":method": request.method,
+    const stream = sessions.get(certificate).request({ ":path": request.path, ":method": request.method,
       ...headersOf(request, token) });
     let status, text = "";
     stream.on("response", (headers) => {
@@ -85,16 +156,18 @@ const kvDelete = (key) => field(2, Buffer.concat([field(1, encode(key)), Buffer.
 const rows = [];
 const json = (value) => encodeURIComponent(JSON.stringify(value));
 // needs: [scope, prefix of the keys]; prefix null: only a token for all keys.
-function row(operation, method, path, { route, needs = [], ok, body, type, endless, accept, restore, headers: others }) {
+function row(operation, method, path, { route, needs = [], below, ok, body, type, endless, accept, restore, headers: others }) {
   const headers = { ...others };
   if (body !== undefined) headers["content-type"] = type ?? "application/json";
   if (body !== undefined) headers["content-length"] = Buffer.byteLength(body);
   if (accept) headers.accept = accept;
-  rows.push({ operation, method, path, route, needs, ok, body, headers, endless, restore });
+  rows.push({ operation, method, path, route, needs, below, ok, body, headers, endless, restore });
 }
 
 // Inside, the prefix itself, and neighbours in the order of keys.
 const PLACES = [["a", "k"], ["a"], ["ab"], ["a\0b"], ["b", "k"], ["A"]];
+// And of ["u","ada"]: one part longer and shorter, and siblings.
+if (identities) PLACES.push(["u", "ada", "k"], ["u", "ada"], ["u"], ["u", "adam"], ["u", "ad"], ["u", "bob", "k"]);
 for (const key of PLACES) {
   const at = `/kv?key=${json(key)}`;
   const gone = [...key, "gone"];
@@ -108,7 +181,7 @@ for (const key of PLACES) {
   row("listEntries", "GET", `/list?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200,
     accept: "application/x-ndjson" });
   row("countEntries", "GET", `/count?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
-  row("listChildren", "GET", `/tree?prefix=${json(key)}`, { route: "list", needs: [["list", key]], ok: 200 });
+  row("listChildren", "GET", `/tree?prefix=${json(key)}`, { route: "list", needs: [["list", key]], below: true, ok: 200 });
   row("deleteEntries", "DELETE", `/list?start=${json(gone)}&end=${json([...gone, "z"])}`,
     { route: "write", needs: [["write", gone], ["list", gone]], ok: 200 });
   row("patchEntries", "PATCH", `/list?prefix=${json(gone)}`,
@@ -250,6 +323,19 @@ for (const [name, source] of [["qa", ["a", "q"]], ["qb", ["b"]], ["qx", null]]) 
       row(`${action}Jobs`, "POST", `${at}/${action}`, { route: "write", needs: [["write", key]], ok: there(409),
         body: JSON.stringify({ receipts: [receipt(key)] }) });
 }
+// Indexes of changes, which are followed: ca of ["a"], cb of ["b"]; there is no cx. The
+// keys of an adopted index, da of ["a"], belong to it as well.
+const CHANGES = [["ca", ["a"]], ["cb", ["b"]], ["cx", null]];
+for (const [name, source] of CHANGES)
+  for (const since of ["", "&since=00000000000000000000"])
+    row("watchEntries", "GET", `/watch?index=${name}${since}`, { route: "watch", needs: [["watch", source]],
+      ok: !source ? 404 : since ? 410 : 200, endless: true });
+const ADOPTED = { name: "da", prefix: ["a"], fields: ["/y"], adopt: true };
+row("getEntry", "GET", `/kv?key=${json(["da", 1, "none"])}`, { route: "read", needs: [["read", ["a"]]], ok: 404 });
+row("listEntries", "GET", `/list?prefix=${json(["da"])}`, { route: "list", needs: [["list", ["a"]]], ok: 200 });
+row("watchEntries", "GET", `/watch?prefix=${json(["da"])}`, { route: "watch", needs: [["watch", ["a"]]], ok: 200, endless: true });
+row("putEntry", "PUT", `/kv?key=${json(["da", 1, "none"])}`, { route: "write", ok: 409, body: '"other"',
+  needs: [["write", ["a"]], ["read", ["a"]]] });
 // Rules: ra is for ["a","r"], rb for ["b","r"]; there is no rx. A rule is declared and
 // dropped by those that may list the entries of its prefix.
 const RULES = [["ra", ["a", "r"]], ["rb", ["b", "r"]], ["rx", null]];
@@ -343,14 +429,18 @@ function has(token, scope, prefix) {
     (g.prefix.length === 0 || (prefix !== null && begins(prefix, g.prefix))));
 }
 
+// With a right for some keys under a prefix, the names under it that lead there are shown.
+const hasBelow = (token, scope, prefix) =>
+  token.grants.some((g) => g.scopes.includes(scope) && begins(g.prefix, prefix));
+
 // {statuses} and, when it is a refusal, the scope that is missing.
-function expected(token, { route, needs, ok }) {
+function expected(token, { route, needs, below, ok }) {
   if (route === "open") return { statuses: [ok].flat() };
   if (route === "optional") return { statuses: [token.text && !token.grants ? 401 : ok] };
   if (!token.grants) return { statuses: [401] };
   if (route && !token.grants.some((g) => g.scopes.includes(route))) return { statuses: [403], scope: route };
   for (const [scope, prefix, or, orPrefix] of needs)
-    if (!has(token, scope, prefix) && !(or && has(token, or, orPrefix ?? prefix))) return { statuses: [403], scope };
+    if (!has(token, scope, prefix) && !(below && hasBelow(token, scope, prefix)) && !(or && has(token, or, orPrefix ?? prefix))) return { statuses: [403], scope };
   return { statuses: [ok].flat() };
 }
 
@@ -395,12 +485,14 @@ function missing(text) {
 }
 
 let passed = 0;
+const answered = new Set(); // "true OPERATION" if it was refused to one, "false OPERATION" if not
 const wrongly = new Map(); // operation -> what was wrong
 async function look(send, token, request) {
   const want = expected(token, request);
-  const { status, text } = await send(request, token.text);
+  const { status, text } = await send(request, token.text, token.certificate);
   const right = want.statuses.includes(status) &&
     (!want.scope || request.method === "HEAD" || missing(text) === want.scope);
+  answered.add(`${status === 401 || status === 403} ${request.operation}`);
   if (right) passed++;
   else wrongly.set(request.operation, [...(wrongly.get(request.operation) ?? []),
     `${token.name}: ${request.method} ${request.path} ${request.body ?? ""}: ${status} ${missing(text) ?? ""}, ` +
@@ -418,6 +510,9 @@ async function main() {
   await ask("POST", "/indexes", FOLDING);
   for (const [name, prefix] of [["qa", ["a", "q"]], ["qb", ["b"]]])
     await ask("POST", "/indexes", { name, prefix, fields: ["/due"], queue: {} });
+  await ask("POST", "/indexes", ADOPTED);
+  for (const [name, prefix] of CHANGES)
+    if (prefix) await ask("POST", "/indexes", { name, prefix, fields: [{ versionstamp: true }] });
   for (const [name, prefix] of RULES)
     if (prefix) await ask("PUT", `/rules/${name}`, ruleOf(prefix));
   const tokens = await makeTokens();
@@ -426,18 +521,26 @@ async function main() {
   order.push(...rows.filter((r) => r.operation === "dropIndex"));
   const narrow = tokens.filter(({ name }) => / of a$/.test(name));
   const some = tokens.filter(({ name }) => ["all of a", "all of all", "none", "no token"].includes(name));
-  for (const [send, walkers] of plant ? [[one, narrow]] : [[one, tokens], [two, some]])
+  const outside = identities ? makeIdentities() : [];
+  const walks = identities ? [[one, outside], [two, outside.filter(({ name }) => / of (a|u.ada)$/.test(name))]]
+    : plant ? [[one, narrow]] : [[one, tokens], [two, some]];
+  for (const [send, walkers] of walks)
     for (const request of order) {
       for (const token of walkers) await look(send, token, request);
       if (request.operation === "dropIndex" && request.restore)
         await ask("POST", `/indexes/${request.restore[2].name}/verify`);
     }
+  // The route table says what must have been walked: each method of an operation, allowed to
+  // some and, unless it is open, refused to others.
   const routes = execFileSync(kindex, ["serve", "--print-routes"], { encoding: "utf8" });
-  const operations = routes.split("\n").filter(Boolean).map((line) => line.split(" ")[2]);
-  const covered = new Set(rows.map((r) => r.operation));
-  for (const operation of operations)
-    if (covered.has(operation)) passed++;
-    else wrongly.set(operation, ["no row of the walk is for this operation"]);
+  for (const [method, , operation] of routes.split("\n").filter(Boolean).map((line) => line.split(" "))) {
+    const own = rows.filter((r) => r.operation === operation && r.method === method);
+    if (own.length === 0) wrongly.set(operation, ["no row of the walk is for this operation"]);
+    else if (!plant && !answered.has(`false ${operation}`)) wrongly.set(operation, ["allowed to no identity"]);
+    else if (!plant && own[0].route !== "open" && !answered.has(`true ${operation}`))
+      wrongly.set(operation, ["refused to no identity"]);
+    else passed++;
+  }
   if (plant) {
     const outside = new Set(rows.filter((r) => tokens.some((t) => t.grants && expected(t, r).scope &&
       expected({ grants: t.grants.map((g) => ({ ...g, prefix: [] })) }, r).statuses[0] !== 403)).map((r) => r.operation));

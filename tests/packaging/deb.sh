@@ -19,6 +19,7 @@ expected() {
 -rw-r--r-- root/root ./usr/share/doc/kindex/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/access/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/cli/README.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/api/identity/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/kvconnect/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/rest/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/api/s3/README.md
@@ -28,6 +29,7 @@ expected() {
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/berkeley-db.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/deploy/survive.md
+-rw-r--r-- root/root ./usr/share/doc/kindex/deploy/threats.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/openapi.yaml
 -rw-r--r-- root/root ./usr/share/doc/kindex/src/backup/README.md
 -rw-r--r-- root/root ./usr/share/doc/kindex/src/encryption/README.md
@@ -114,6 +116,7 @@ places() {
             ./share/doc/kindex/README.md \
             ./share/doc/kindex/api/access/README.md \
             ./share/doc/kindex/api/cli/README.md \
+            ./share/doc/kindex/api/identity/README.md \
             ./share/doc/kindex/api/kvconnect/README.md \
             ./share/doc/kindex/api/rest/README.md \
             ./share/doc/kindex/api/s3/README.md \
@@ -122,6 +125,7 @@ places() {
             ./share/doc/kindex/deploy/README.md \
             ./share/doc/kindex/deploy/berkeley-db.md \
             ./share/doc/kindex/deploy/survive.md \
+            ./share/doc/kindex/deploy/threats.md \
             ./share/doc/kindex/openapi.yaml \
             ./share/doc/kindex/src/backup/README.md \
             ./share/doc/kindex/src/encryption/README.md \

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 
-checks='layout sizes seams complexity contracts fan-in rooms libraries symbols errors macros words readmes console flaws'
+checks='layout sizes seams complexity contracts fan-in rooms libraries symbols errors macros words readmes console flaws threats'
 for check in $checks; do
     bash "tests/shape/$check.sh" || echo "row|?|$check.sh|exit $?|0|FAIL"
 done 2>&1 | awk -F'|' '

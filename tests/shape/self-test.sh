@@ -174,6 +174,8 @@ for n in {1..50}; do echo "struct planted$n { int n; };" | tee -a src/base/plant
 planted flaws "flaws that plant" "src/storage/env.c: the flaw noflush" \
     <<<'sed -i "s/log_flush(env->db/log_flush( env->db/" src/storage/env.c'
 planted flaws "flaws that plant" "src/entry/key.c: the flaw key" <<<'echo >src/entry/key.c'
+planted threats "threats whose test" "no test: .*71-jwt.: a stream" \
+    <<<'sed -i "s/a stream ends with its token/a stream may end/" tests/http/71-jwt.sh'
 
 # The two checks that run as parts of their own.
 echo 'int  planted;' >"$work/planted.c"
