@@ -46,6 +46,7 @@ make fuzz-short       some thousands of inputs for each parser
 make instructions     count the instructions of a request
 
 Not part of the test:
+make screenshots      pictures of the console, in build/screenshots
 make asan-TARGET      another target (all, unit, http ..) with sanitizers
 make prove            fault, with many more runs
 make fuzz             a million inputs for each parser

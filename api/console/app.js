@@ -1,6 +1,7 @@
 // The shell: the bar, the pages by the fragment of the address, the keys, and
 // whether the server answers.
-import { h, fill, say } from './dom.js';
+import { h, fill, hush, say } from './dom.js';
+import { icon } from './icons.js';
 import { hasToken, onRefused, Problem, send, setToken } from './api.js';
 import { holder, loadSession, may, needsToken } from './session.js';
 import { open as openData } from './data.js';
@@ -21,22 +22,77 @@ const sees = (id) => PAGES[id].scopes === null || may(...PAGES[id].scopes);
 const HEALTH_MS = 5000;
 const IDLE_MS = 30 * 60 * 1000; // without a key or a click the token is forgotten
 
-const KEYS = [['/', 'go to a key'], ['g d', 'Data; g and the first letter of any page'],
+const KEYS = [['/ or Ctrl K', 'find a key, a value, an index, a page or a command'], ['g d', 'Data; g and the first letter of any page'],
   ['↑ ↓ Page Home End', 'move in the tree or the list'], ['→ ←', 'open and close in the tree'],
   ['Enter', 'from the tree to the list, from the list into the entry'], ['e', 'edit the entry'],
   ['Ctrl S', 'save'], ['n', 'new'], ['w', 'watch what the list shows'], ['Esc', 'one pane back'], ['?', 'these keys']];
 
 const main = h('main', { id: 'main', tabIndex: -1 });
 const health = h('span.health', { role: 'status' });
-const outButton = h('button', { type: 'button', hidden: true, onclick: () => leaveServer() },
-  'Sign out');
-const nav = h('nav', { 'aria-label': 'Pages' }, Object.entries(PAGES).map(([id, { name }]) =>
-  h('a', { href: `#/${id}`, id: `nav-${id}` }, name)));
+const outButton = h('button.plain', { type: 'button', hidden: true, 'aria-label': 'Sign out', onclick: () => leaveServer() }, icon('out'));
+const themeButton = h('button.plain', { type: 'button', onclick: () => nextTheme() });
+const nav = h('nav.pages', { 'aria-label': 'Pages' }, Object.entries(PAGES).map(([id, { name }]) =>
+  h('a', { href: `#/${id}`, id: `nav-${id}` }, icon(id), h('span', {}, name))));
+const box = h('input', { id: 'goto', type: 'search', spellcheck: false, autocomplete: 'off', placeholder: 'Find or go to', role: 'combobox',
+  'aria-label': 'Find a key, a value, an index, a page or a command', 'aria-expanded': 'false', 'aria-controls': 'found', 'aria-autocomplete': 'list',
+  onfocus: () => search() });
 document.body.prepend(
   h('a.skip', { href: '#main', onclick: (event) => { event.preventDefault(); main.focus(); } },
     'Skip to content'),
-  h('header.top', {}, h('h1.brand', {}, 'Kindex'), nav, h('span.grow'), health,
-    h('span.host', {}, location.host), outButton), main);
+  h('header.top', {}, h('h1.brand', {}, icon('mark'), h('span', {}, 'Kindex')), nav, h('search.find', {}, icon('query'), box, h('kbd', {}, '/')),
+  health, themeButton, outButton), main);
+
+// ---- Light and dark ---------------------------------------------------------
+
+const THEMES = { auto: 'light dark', light: 'light', dark: 'dark' };
+const THEME = 'kindex-theme';
+
+function setTheme(name) {
+  document.documentElement.style.colorScheme = THEMES[name];
+  themeButton.dataset.theme = name;
+  themeButton.title = `Colours: ${name === 'auto' ? 'as the system' : name}`;
+  themeButton.setAttribute('aria-label', themeButton.title);
+  fill(themeButton, icon(name));
+  sessionStorage.setItem(THEME, name);
+}
+function nextTheme() {
+  const names = Object.keys(THEMES);
+  setTheme(names[(names.indexOf(themeButton.dataset.theme) + 1) % names.length]);
+}
+setTheme(Object.hasOwn(THEMES, sessionStorage.getItem(THEME) ?? '') ? sessionStorage.getItem(THEME) : 'auto');
+
+// ---- The box ----------------------------------------------------------------
+
+// Opens an address, also the one that is shown.
+function go(hash) {
+  if (hash === location.hash) show();
+  else location.hash = hash;
+}
+
+// What the box offers besides keys and values: [name, icon, run].
+function commands() {
+  const pages = Object.entries(PAGES).filter(([id]) => sees(id)).map(([id, { name }]) => [name, id, () => go(`#/${id}`)]);
+  const make = [['New entry', 'data', 'write'], ['New index', 'indexes', 'index'], ['New access token', 'access', 'admin'], ['Import entries', 'data', 'write']]
+    .filter(([, id, scope]) => sees(id) && may(scope))
+    .map(([name, id]) => [name, name.startsWith('Import') ? 'up' : 'plus', () => onPage(id, name.startsWith('Import') ? 'file' : 'n')]);
+  return [...pages, ...make, ['Switch between light and dark', themeButton.dataset.theme, nextTheme], ['Show all keys', 'keys', showKeys],
+    ...(hasToken() ? [['Sign out', 'out', () => leaveServer()]] : [])];
+}
+
+// Does on another page what a key does there.
+async function onPage(id, key) {
+  if (currentId !== id) {
+    history.pushState(null, '', `#/${id}`);
+    await show();
+  }
+  current.keys()[key]?.();
+}
+
+let searching;
+function search() {
+  searching ??= import('./search.js').then(({ Search }) => new Search(box, { commands, go, back: () => main.focus() }));
+  return searching.then((one) => one.open());
+}
 
 // ---- Pages ------------------------------------------------------------------
 
@@ -108,13 +164,15 @@ onRefused(() => askToken());
 
 function showHolder() {
   outButton.hidden = !hasToken();
-  outButton.title = holder() ? `Signed in with ${holder().name}` : '';
+  outButton.title = holder() ? `Sign out ${holder().name}` : 'Sign out';
 }
 
 // Nothing of the data stays on the page, except text that is not saved.
 function leaveServer(reason) {
   setToken(null);
+  hush();
   outButton.hidden = true;
+  box.value = '';
   current?.leave?.();
   for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close('left');
   current = currentId = null;
@@ -153,14 +211,12 @@ function single(event) {
     if (id && sees(id)) return () => { location.hash = `#/${id}`; };
   }
   if (pressed === '?') return showKeys;
-  return current?.keys?.()[pressed] ?? (pressed === '/' && sees('data') ? goToKey : undefined);
+  return pressed === '/' ? find : current?.keys?.()[pressed];
 }
 
-// The field for a key is on the page Data.
-async function goToKey() {
-  history.pushState(null, '', '#/data');
-  await show();
-  current.keys()['/']();
+function find() {
+  box.focus();
+  box.select();
 }
 
 document.addEventListener('keydown', (event) => {
@@ -168,6 +224,11 @@ document.addEventListener('keydown', (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key === 's') {
     event.preventDefault();
     current?.save?.();
+    return;
+  }
+  if ((event.ctrlKey || event.metaKey) && event.key === 'k') {
+    event.preventDefault();
+    find();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
@@ -186,7 +247,8 @@ document.addEventListener('keydown', (event) => {
 
 function setHealth(state, text) {
   health.className = `health ${state}`;
-  health.textContent = text;
+  health.title = `${location.host}: ${text}`;
+  fill(health, h('span', {}, text));
 }
 
 async function beat() {

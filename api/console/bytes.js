@@ -10,12 +10,23 @@ export function download({ key, content }) {
   URL.revokeObjectURL(address);
 }
 
+const IMAGE = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)$/; // no script of an image runs in an element img
+
+// An image is shown as one, above its bytes.
+function picture({ type, content }) {
+  const [essence] = type.split(';');
+  if (!IMAGE.test(essence)) return null;
+  const src = URL.createObjectURL(new Blob([content], { type: essence }));
+  const done = () => URL.revokeObjectURL(src);
+  return h('figure.picture', {}, h('img', { src, alt: 'The value as an image', onload: done, onerror: (event) => { done(); event.target.parentNode.remove(); } }));
+}
+
 // The elements: the bytes, and buttons for the footer. store(bytes) replaces them;
 // null: that is not allowed.
 export function bytesView(entry, store) {
   const file = h('input.hidden', { type: 'file', tabIndex: -1, 'aria-label': 'File with the new bytes',
     onchange: async () => store(await file.files[0].arrayBuffer()) });
-  return { shown: h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Value' }, dump(entry.content)),
+  return { shown: [picture(entry), h('pre.text', { tabIndex: 0, role: 'region', 'aria-label': 'Value' }, dump(entry.content))],
     buttons: [h('button', { type: 'button', onclick: () => download(entry) }, 'Download'), file,
       store ? h('button', { type: 'button', onclick: () => file.click() }, 'Replace by a file') : null] };
 }

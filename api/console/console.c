@@ -19,7 +19,7 @@ enum { NONCE_BYTES = 16 };
 
 #define POLICY                                                                 \
     "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; "        \
-    "img-src 'self'; connect-src 'self'; form-action 'none'; base-uri "        \
+    "img-src 'self' blob:; connect-src 'self'; form-action 'none'; base-uri "  \
     "'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "     \
     "trusted-types 'none'"
 

@@ -33,6 +33,9 @@ enum {
     X(entry, "entry.js", JS)                                                   \
     X(expiry, "expiry.js", JS)                                                 \
     X(field, "field.js", JS)                                                   \
+    X(filter, "filter.js", JS)                                                 \
+    X(icons, "icons.js", JS)                                                   \
+    X(import, "import.js", JS)                                                 \
     X(index, "index.js", JS)                                                   \
     X(indexes, "indexes.js", JS)                                               \
     X(indexed, "indexed.js", JS)                                               \
@@ -44,6 +47,7 @@ enum {
     X(prefix, "prefix.js", JS)                                                 \
     X(query, "query.js", JS)                                                   \
     X(rows, "rows.js", JS)                                                     \
+    X(search, "search.js", JS)                                                 \
     X(server, "server.js", JS)                                                 \
     X(service, "service.js", JS)                                               \
     X(session, "session.js", JS)                                               \

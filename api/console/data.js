@@ -1,9 +1,10 @@
 // The entries: the tree of key parts, the list of a prefix, and one entry. A phone
 // shows one of the three panes at a time. List and entry are loaded when they are
 // first shown.
-import { h, fill, say } from './dom.js';
+import { h, fill, say, tool } from './dom.js';
+import { icon } from './icons.js';
 import { get, post, query } from './api.js';
-import { fromFragment, parse, same, toFragment, write } from './key.js';
+import { fromFragment, same, toFragment, write } from './key.js';
 import { Tree } from './tree.js';
 import { may, mayAt, mayReach } from './session.js';
 
@@ -32,16 +33,21 @@ async function look(key) {
 class DataPage {
   constructor(app) {
     Object.assign(this, { app, indexes: [], list: null, entry: null, turn: 0 });
-    this.goto = h('input', { id: 'goto', type: 'text', spellcheck: false, autocomplete: 'off',
-      placeholder: 'Go to key  /', 'aria-label': 'Go to key, such as users/ada or orders/=42',
-      onkeydown: (event) => { if (event.key === 'Enter') this.goTo(this.goto.value); } });
     this.tree = new Tree({ pick: (key, tapped) => this.openPrefix(key, tapped),
       enter: (key) => this.enter(key), hidden: (key) => this.isIndex(key) });
     this.group = h('nav.group', { 'aria-label': 'Index entries' });
     this.listPane = h('section.list', { 'aria-label': 'Entries' });
     this.detail = h('section.detail', { 'aria-label': 'Entry' });
     this.node = h('div.data.panes', {}, h('aside', { 'aria-label': 'Keys' },
-      h('div.bar', {}, this.goto), this.tree.node, this.group), this.listPane, this.detail);
+      this.tree.node, this.group), this.listPane, this.detail);
+    // A file that is dropped on the page is imported.
+    const hasFile = (event) => event.dataTransfer?.types.includes('Files') && may('write');
+    this.node.addEventListener('dragover', (event) => { if (hasFile(event)) event.preventDefault(); });
+    this.node.addEventListener('drop', (event) => {
+      if (!hasFile(event)) return;
+      event.preventDefault();
+      this.importFile(event.dataTransfer.files[0]);
+    });
     this.close();
     this.show(0);
   }
@@ -68,20 +74,14 @@ class DataPage {
       return;
     }
     try {
-      const key = fromFragment(path);
-      if (PHONE.matches && this.list && same(key, this.list.prefix)) this.focusList(); // as it was left
+      const [place, filter] = path.split('?'); // a ? of a key is written %3F
+      const key = fromFragment(place);
+      if (filter !== undefined) await this.openFiltered(key, decodeURIComponent(filter));
+      else if (PHONE.matches && this.list && same(key, this.list.prefix)) this.focusList(); // as it was left
       else await this.openKey(key);
     } catch (error) {
       say(error.text ?? error.message, true);
     }
-  }
-
-  async goTo(text) {
-    let key;
-    try { key = parse(text.trim()); } catch (error) { say(error.message, true); return; }
-    if (key.length === 0) { this.app.address('data', ''); this.go(''); return; }
-    this.app.address('data', toFragment(key));
-    await this.openKey(key);
   }
 
   async openKey(key) {
@@ -99,21 +99,28 @@ class DataPage {
     else this.focusBack();
   }
 
+  // The entries under a key that meet a filter (filter.js).
+  async openFiltered(key, filter) {
+    const turn = ++this.turn;
+    if (this.list === null || !same(key, this.list.prefix)) await this.showPrefix(key, undefined, filter);
+    else await this.list.ask(filter);
+    if (turn !== this.turn) return;
+    this.show(1);
+    this.focusList();
+  }
+
   showTop() {
     this.list?.leave();
     this.list = null;
     this.close();
-    const create = may('write') ? h('p', {}, h('button.primary', { type: 'button', onclick: () => this.create() },
-      'New', h('kbd', {}, 'n'))) : null;
-    const none = !may('list') ? 'This token may read entries, but not list them: press / and type a key.'
-      : 'There are no entries that this token may list.';
-    fill(this.listPane, h('div.overview', {},
-      this.loaded > 1 ? [h('h2', {}, 'Entries'),
-        h('p', {}, 'Choose a key on the left, or press / and type one: users/ada, orders/=42.')]
-        : !mayAt([], 'list') ? [h('h2', {}, 'Entries'), h('p', {}, none)]
-        : [h('h2', {}, 'There are no entries yet'),
-          h('p', {}, 'Write the first one from a shell:'),
-          h('pre', { tabIndex: 0 }, `curl -X PUT ${location.origin}/kv/users/ada --json '{"name":"Ada"}'`)], create));
+    const create = may('write') ? h('p.actions', {}, tool('Import', 'up', () => this.importFile(), { title: 'Entries from a file: NDJSON' }),
+      h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n'))) : null;
+    const [title, text, shell] = this.loaded > 1 ? ['Entries', 'Choose a key on the left, or press / and type one, or a value that an index has: users/ada, orders/42, ada@example.org.']
+      : !mayAt([], 'list') ? ['Entries', may('list') ? 'There are no entries that this token may list.'
+        : 'This token may read entries, but not list them: press / and type a key.']
+        : ['There are no entries yet', 'Write the first one here, or from a shell:', `curl -X PUT ${location.origin}/kv/users/ada --json '{"name":"Ada"}'`];
+    fill(this.listPane, h('div.overview', {}, h('div.start', {}, icon('data'), h('h2', {}, title), h('p', {}, text),
+      shell ? h('pre', { tabIndex: 0 }, shell) : null, create)));
     this.show(this.loaded > 1 ? 0 : 1);
   }
 
@@ -161,19 +168,21 @@ class DataPage {
 
   close(text) {
     this.entry?.leave();
-    fill(this.detail, this.backButton(), h('p.empty', {}, text ?? 'Choose an entry to see its value.'));
+    fill(this.detail, this.backButton(), h('div.empty', {}, icon('entry'), h('p', {}, text ?? 'Choose an entry to see its value.')));
   }
 
   backButton() { return h('button.back', { type: 'button', onclick: () => this.focusList() }, '‹ Entries'); }
 
   // The list of a prefix, at the entry with this key if one is given.
-  async showPrefix(prefix, key) {
+  async showPrefix(prefix, key, filter) {
     const { turn } = this;
     const { EntryList } = await import('./list.js');
     const list = new EntryList(prefix, { back: () => this.focusTree(), enter: () => this.focusEntry(),
       create: () => this.create(), removed: () => this.reload(''),
+      asked: (text) => this.app.address('data', toFragment(prefix) + (text === '' ? '' : `?${encodeURIComponent(text)}`)),
       pick: (picked, tapped) => this.pick(picked, tapped) });
-    await list.open(key);
+    if (filter === undefined) await list.open(key);
+    else await list.ask(filter);
     if (turn !== this.turn) return;
     this.list?.leave();
     this.list = list;
@@ -199,6 +208,11 @@ class DataPage {
     this.focusEntry();
   }
 
+  async importFile(file) {
+    if (!may('write')) return;
+    if (await (await import('./import.js')).importEntries(file)) await this.reload('');
+  }
+
   // Reads the tree again, and opens an address.
   async reload(path) {
     await this.load();
@@ -209,7 +223,7 @@ class DataPage {
   focusTree() {
     this.show(0);
     if (PHONE.matches) this.app.address('data', '', true);
-    (this.tree.node.querySelector('[tabindex="0"]') ?? this.goto).focus();
+    (this.tree.node.querySelector('[tabindex="0"]') ?? this.app.main).focus();
   }
 
   focusList() {
@@ -232,8 +246,7 @@ class DataPage {
   }
 
   keys() {
-    return { '/': () => { this.show(0); this.goto.focus(); this.goto.select(); }, e: () => this.focusEntry(),
-      n: () => this.create(), w: () => this.list?.watch() };
+    return { e: () => this.focusEntry(), n: () => this.create(), w: () => this.list?.watch(), file: () => this.importFile() };
   }
 
   save() { this.entry?.save(); }

@@ -1,4 +1,5 @@
 // Elements from names, properties and children. A text never becomes markup.
+import { icon } from './icons.js';
 
 const given = (children) =>
   children.flat(4).filter((child) => child !== null && child !== undefined && child !== false);
@@ -23,20 +24,42 @@ export const fill = (node, ...children) => node.replaceChildren(...given(childre
 
 const SAID_MS = 4000;
 const PROBLEM_MS = 10000;
+const TOASTS_MAX = 4; // on the page at a time
 let announcer;
+let toasts;
 
-// Says something at the edge of the page, and to a screen reader.
-export function say(text, isProblem) {
+// Says something at the edge of the page, and to a screen reader. An action, {name, run, ms},
+// is a button that is there for that time.
+export function say(text, isProblem, action) {
   if (!announcer) {
     announcer = h('div.hidden', { role: 'status', 'aria-live': 'polite' });
-    document.body.append(announcer);
+    toasts = h('div.toasts', { popover: 'manual' });
+    (document.querySelector('header') ?? document.body).append(announcer, toasts);
   }
   announcer.textContent = text;
-  const toast = h(isProblem ? 'div.toast.bad' : 'div.toast', { popover: 'manual' }, text);
-  (document.querySelector('header') ?? document.body).append(toast);
-  toast.showPopover();
-  setTimeout(() => toast.remove(), isProblem ? PROBLEM_MS : SAID_MS);
+  const close = () => {
+    toast.remove();
+    if (toasts.childElementCount === 0) toasts.hidePopover();
+  };
+  const toast = h(isProblem ? 'div.toast.bad' : 'div.toast', {}, h('span.grow', {}, text),
+    action ? h('button', { type: 'button', onclick: () => { close(); action.run(); } }, action.name) : null,
+    h('button.plain', { type: 'button', 'aria-label': 'Dismiss', onclick: close }, icon('close')));
+  toasts.append(toast);
+  if (toasts.childElementCount > TOASTS_MAX) toasts.firstChild.remove();
+  toasts.hidePopover();
+  toasts.showPopover(); // above a dialog that was opened meanwhile
+  setTimeout(() => { if (toast.isConnected) close(); }, action?.ms ?? (isProblem ? PROBLEM_MS : SAID_MS));
 }
+
+// Takes away what was said, with its actions.
+export function hush() {
+  if (toasts?.childElementCount) { fill(toasts); toasts.hidePopover(); }
+}
+
+// A button with an icon, whose name is shown where there is room for it.
+export const tool = (name, sign, onclick, more) =>
+  h(`button.tool${more?.kind ?? ''}`, { type: 'button', title: more?.title ?? name, onclick, 'aria-label': more?.label ?? name }, icon(sign),
+    h('span.name', {}, name));
 
 // ---- Numbers ----------------------------------------------------------------
 

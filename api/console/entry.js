@@ -1,6 +1,6 @@
 // One entry: read, changed, and stored on condition that no other client has
 // changed it. Text that is not saved is kept until it is saved or reverted.
-import { h, fill, say, bytes, duration } from './dom.js';
+import { h, fill, say, bytes, duration, tool } from './dom.js';
 import { Problem, query, requests, send } from './api.js';
 import { format, mistake, place } from './json.js';
 import { write } from './key.js';
@@ -15,6 +15,8 @@ import { showConflict } from './conflict.js';
 import { counterForm, numberOf } from './counter.js';
 import { chooseExpiry } from './expiry.js';
 import { dateField } from './date.js';
+
+const UNDO_MS = 30000; // a change of one entry can be taken back
 
 const drafts = new Map(); // of keys: {text, etag}
 
@@ -68,8 +70,7 @@ export class Entry {
     const facts = `${bytes(state.content.length)} · ${expiry} · ${state.etag.replaceAll('"', '')}`;
     state.facts = facts;
     this.note.textContent = facts;
-    const more = may('write') ? [h('button', { type: 'button', onclick: () => this.setExpiry() }, 'Expiry'),
-      h('button.danger', { type: 'button', onclick: () => this.remove() }, 'Delete')] : null;
+    const more = may('write') ? [tool('Expiry', 'clock', () => this.setExpiry()), tool('Delete', 'bin', () => this.remove(), { kind: '.danger' })] : null;
     if (state.kind === 'bytes') this.drawBytes(head, more);
     else this.drawText(head, more);
   }
@@ -77,7 +78,7 @@ export class Entry {
   drawBytes(head, more) {
     this.field = null;
     const { shown, buttons } = bytesView(this.state, may('write') ? (content) => this.store(content) : null);
-    fill(this.host, head, shown, h('footer.bar', {}, buttons, this.note, h('span.grow'), more));
+    fill(this.host, head, shown, h('footer.bar', {}, this.note, buttons, h('span.grow'), more));
   }
 
   drawText(head, more) {
@@ -89,10 +90,10 @@ export class Entry {
       readOnly: !may('write'), changed: () => this.check() });
     this.saveButton = h('button.primary', { type: 'button', onclick: () => this.save() },
       'Save', h('kbd', {}, 'Ctrl S'));
-    fill(this.host, head, this.counter(text), this.date(), this.conflict, this.field.node, h('footer.bar', {}, this.saveButton,
+    fill(this.host, head, this.counter(text), this.date(), this.conflict, this.field.box, h('footer.bar', {}, this.note, this.saveButton,
       h('button', { type: 'button', onclick: () => this.revert() }, 'Revert'),
       isText ? null : h('button', { type: 'button', onclick: () => this.format() }, 'Format'),
-      this.note, h('span.grow'), more));
+      h('span.grow'), more));
     const draft = drafts.get(write(state.key));
     if (draft) {
       Object.assign(state, { etag: draft.etag, shown: draft.shown });
@@ -164,8 +165,9 @@ export class Entry {
   // sets another one.
   async store(body, ttl) {
     const { state } = this;
+    let response;
     try {
-      await send('PUT', '/kv' + query({ key: state.key, ttl: ttl ?? (state.expiresAt ? 'keep' : undefined) }),
+      response = await send('PUT', '/kv' + query({ key: state.key, ttl: ttl ?? (state.expiresAt ? 'keep' : undefined) }),
         { body, headers: { 'Content-Type': state.type, 'If-Match': state.etag } });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
@@ -176,7 +178,7 @@ export class Entry {
       return;
     }
     drafts.delete(write(state.key));
-    say(`Saved ${write(state.key)} in ${requests.last_ms.toFixed(1)} ms`);
+    say(`Saved ${write(state.key)} in ${requests.last_ms.toFixed(1)} ms`, false, this.undo(state, { 'If-Match': response.headers.get('etag') }));
     this.changed(state.key);
     const focused = this.host.contains(document.activeElement);
     await this.open(state.key);
@@ -213,6 +215,26 @@ export class Entry {
     this.focus();
   }
 
+  // An action that stores what was there before: the same bytes, type and time of expiry, unless
+  // another client has written the entry since.
+  undo(state, condition) {
+    const { key, content, type, expiresAt } = state;
+    const run = async () => {
+      const left = expiresAt === null ? Infinity : expiresAt - Date.now();
+      try {
+        if (left <= 0) throw new Error(`Not taken back: ${write(key)} would have expired since.`);
+        await send('PUT', '/kv' + query({ key, ttl: expiresAt === null ? undefined : `${left}ms` }), { body: content, headers: { 'Content-Type': type, ...condition } });
+      } catch (error) {
+        say(error.status === 412 ? `Not taken back: another client has written ${write(key)} since.` : error.text ?? error.message, true);
+        return;
+      }
+      say(`Taken back: ${write(key)} is as it was`);
+      this.changed(key);
+      if (this.key === null || write(this.key) === write(key)) await this.open(key);
+    };
+    return { name: 'Undo', run, ms: UNDO_MS };
+  }
+
   async setExpiry() {
     const { state } = this;
     const ttl = await chooseExpiry(state.expiresAt);
@@ -222,7 +244,7 @@ export class Entry {
   async remove() {
     const { state } = this;
     const yes = await confirm({ title: 'Delete this entry?', action: 'Delete',
-      body: h('p', {}, h('code', {}, write(state.key)), ' – this cannot be undone.') });
+      body: h('p', {}, h('code', {}, write(state.key)), ` – this can be taken back for ${UNDO_MS / 1000} seconds.`) });
     if (!yes) return;
     try {
       await send('DELETE', '/kv' + query({ key: state.key }), { headers: { 'If-Match': state.etag } });
@@ -232,7 +254,7 @@ export class Entry {
       return;
     }
     drafts.delete(write(state.key));
-    say(`Deleted ${write(state.key)}`);
+    say(`Deleted ${write(state.key)}`, false, this.undo(state, { 'If-None-Match': '*' }));
     this.closed('Deleted.');
     this.changed(state.key);
     this.back();

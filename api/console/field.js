@@ -4,11 +4,13 @@ import { h } from './dom.js';
 import { tokens } from './json.js';
 
 const COLOUR_MAX = 65536; // characters
-const KINDS = ['s', 'n', 'w', 'k'];
+const KINDS = ['s', 'n', 'w', 'k', 'b'];
 
-// The ranges of the tokens by kind, up to the first mistake; k are names.
+// The ranges of the tokens by kind, up to the first mistake; k are names. `pairs`: of each
+// bracket the place of the other one.
 function ranges(text, node) {
-  const found = { s: [], n: [], w: [], k: [] };
+  const found = { s: [], n: [], w: [], k: [], pairs: new Map() };
+  const open = [];
   let string = null;
   try {
     for (const [kind, start, end] of tokens(text)) {
@@ -17,6 +19,11 @@ function ranges(text, node) {
         found.k.push(string);
       }
       string = null;
+      if ('{['.includes(kind)) open.push(start);
+      if ('}]'.includes(kind) && open.length > 0) {
+        const other = open.pop();
+        found.pairs.set(start, other).set(other, start);
+      }
       if (!found[kind]) continue;
       const range = new StaticRange({ startContainer: node, startOffset: start,
         endContainer: node, endOffset: end });
@@ -39,6 +46,12 @@ export class Field {
       : h('pre.text', { ...properties, role: 'textbox', 'aria-multiline': 'true', tabIndex: 0,
         'aria-readonly': readOnly ? 'true' : undefined,
         contentEditable: readOnly ? 'false' : 'plaintext-only' });
+    // Lines have numbers where each is one line on the page.
+    this.gutter = this.plain ? null : h('pre.gutter', { 'aria-hidden': 'true' });
+    this.node.addEventListener('scroll', () => { if (this.gutter) this.gutter.scrollTop = this.node.scrollTop; });
+    this.node.addEventListener('keyup', () => this.match());
+    this.node.addEventListener('pointerup', () => this.match());
+    this.box = h('div.code', {}, this.gutter, this.node);
     this.text = text;
   }
 
@@ -64,6 +77,20 @@ export class Field {
     for (const kind of KINDS) {
       CSS.highlights.set(`json-${kind}`, new Highlight(...(found[kind] ?? [])));
     }
+    this.pairs = found.pairs;
+    const lines = this.text.split('\n').length;
+    this.gutter.textContent = Array.from({ length: lines }, (_, i) => i + 1).join('\n');
+  }
+
+  // Marks the bracket beside the caret, and the one that belongs to it.
+  match() {
+    if (this.plain || !this.pairs) return;
+    const { anchorNode, anchorOffset } = getSelection();
+    const node = this.node.firstChild;
+    const at = anchorNode === node && node ? [anchorOffset - 1, anchorOffset].find((place) => this.pairs.has(place)) : undefined;
+    const both = at === undefined ? [] : [at, this.pairs.get(at)];
+    CSS.highlights.set('json-b', new Highlight(...both.map((place) =>
+      new StaticRange({ startContainer: node, startOffset: place, endContainer: node, endOffset: place + 1 }))));
   }
 
   // Puts the caret at a place, such as that of a mistake.

@@ -1,5 +1,6 @@
 // The declared indexes: their states as they change, a new one, and one of them.
 import { h, fill, say, bytes, count, duration } from './dom.js';
+import { icon } from './icons.js';
 import { events, get } from './api.js';
 import { parse } from './json.js';
 import { may } from './session.js';
@@ -8,6 +9,7 @@ import { Draft } from './draft.js';
 import { openIndex } from './index.js';
 
 const COLUMNS = ['Name', 'Entries under', 'Fields', 'State', 'Entries', 'Size', 'Reads', 'Last read', 'Writes'];
+const NUMBERS = ['Entries', 'Size', 'Reads', 'Writes'];
 
 export function fieldText(field) {
   if (typeof field === 'string') return field;
@@ -36,9 +38,9 @@ class IndexesPage {
         ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
       h('div.scroll', { tabIndex: 0, role: 'region', 'aria-label': 'List of indexes' },
         h('table', {}, h('thead', {}, h('tr', {}, COLUMNS.map((text) =>
-          h('th', { scope: 'col' }, text)))), this.body))), this.detail);
+          h(NUMBERS.includes(text) ? 'th.num' : 'th', { scope: 'col' }, text)))), this.body))), this.detail);
     this.pane(0);
-    this.close('Choose an index, or declare one.');
+    this.close('Choose an index, or declare one: an order of entries by their values, that the server keeps right with every write.');
   }
 
   // Shows the first or second pane where there is room for one.
@@ -49,7 +51,7 @@ class IndexesPage {
     fill(this.detail, h('button.back', { type: 'button', onclick: () => this.back() }, '‹ Indexes'), nodes);
   }
 
-  close(text) { this.fillDetail(h('p.empty', {}, text)); }
+  close(text) { this.fillDetail(h('div.empty', {}, icon('indexes'), h('p', {}, text))); }
 
   async go(path) {
     if (!this.loaded) {

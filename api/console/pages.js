@@ -3,7 +3,7 @@
 // number is an estimate. Where pages meet they are compared: an entry that an
 // estimate would hide makes the pages after it be read again.
 import { get, query, send } from './api.js';
-import { memberOf, parse, stringify } from './json.js';
+import { ExactNumber, memberOf, parse, stringify } from './json.js';
 import { same } from './key.js';
 
 const PAGE = 200; // entries
@@ -11,14 +11,18 @@ const PAGES_MAX = 30; // pages in memory
 const PREVIEW = 240; // bytes of a value
 const SETTLE_MS = 50; // a moving scroll bar asks for nothing
 
-// A member of a value as the text of a cell.
-const cell = (value) => (value === undefined ? '' : typeof value === 'string' ? value : stringify(value));
+// A member of a value as a cell: its text, and whether it is a number.
+const cell = (value) => ({ text: value === undefined ? '' : typeof value === 'string' ? value : stringify(value),
+  number: typeof value === 'number' || value instanceof ExactNumber });
 const nameOf = (field) => field.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
 
-// The entries of a list with the members that `fields` asks for, as `cells`.
-function withCells(text, fields) {
-  return parse(text, true).entries.map(({ key, value, typed }) =>
-    ({ key, cells: fields.map((field) => cell(memberOf(value ?? typed?.value, nameOf(field)))) }));
+// The entries of a request, {entries, cursor}: with the members that `fields` asks for, as
+// `cells`, or with the beginning of each value.
+export async function readPage(target, fields, signal) {
+  if (!fields) return get(target + query({ preview: PREVIEW }).replace('?', '&'), { signal });
+  const page = parse(await (await send('GET', target + query({ fields }).replace('?', '&'), { signal })).text(), true);
+  return { cursor: page.cursor, entries: page.entries.map(({ key, value, typed }) =>
+    ({ key, cells: fields.map((field) => cell(memberOf(value ?? typed?.value, nameOf(field)))) })) };
 }
 
 export class Pages {
@@ -53,10 +57,7 @@ export class Pages {
   }
 
   async list(more) {
-    const { prefix, fields } = this;
-    const target = '/list' + query({ prefix, limit: PAGE, fields, preview: fields ? undefined : PREVIEW, ...more });
-    if (fields) return withCells(await (await send('GET', target)).text(), fields);
-    return (await get(target)).entries;
+    return (await readPage('/list' + query({ prefix: this.prefix, limit: PAGE, ...more }), this.fields)).entries;
   }
 
   // The number of the entry with this key, or of the next one.
@@ -179,4 +180,43 @@ export class Pages {
     const far = [...this.known.keys()].sort((a, b) => Math.abs(b - page) - Math.abs(a - page));
     for (const other of far.slice(0, Math.max(0, far.length - PAGES_MAX))) this.known.delete(other);
   }
+}
+
+// What a request found, one page after another, for the same rows. `total` grows by a row
+// as long as there is more.
+export class Found {
+  constructor(request, { changed, resized, fields }) {
+    Object.assign(this, { request, changed, resized, fields, prefix: [], entries: [], total: 0, exact: false });
+  }
+
+  at(i) { return this.entries[i]; }
+  clear() {}
+  get base() { return 0; }
+
+  async open() {
+    Object.assign(this, { entries: [], cursor: undefined });
+    await this.more();
+  }
+
+  async more() {
+    const { request, cursor } = this;
+    const target = request + (request.includes('?') ? '&' : '?') + query({ limit: PAGE, cursor }).slice(1);
+    const page = await readPage(target, this.fields);
+    const from = this.entries.length;
+    this.entries.push(...page.entries);
+    Object.assign(this, { cursor: page.cursor, exact: page.cursor === null, total: this.entries.length + (page.cursor === null ? 0 : 1) });
+    if (from > 0) { this.resized(); this.changed(from, Infinity); }
+  }
+
+  need(from, to) {
+    if (to <= this.entries.length || this.exact || this.asked) return;
+    this.asked = this.more().finally(() => { this.asked = null; });
+  }
+
+  async entry(i) {
+    if (!this.at(i) && !this.exact) await (this.asked ?? this.more());
+    return this.at(i);
+  }
+
+  async find(key) { return this.entries.findIndex((entry) => same(entry.key, key)); }
 }

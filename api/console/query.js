@@ -110,9 +110,11 @@ class QueryPage {
       h('td', {}, (fit.reasons ?? []).map((reason) => reason.detail).join(' ')));
     const declare = declaration && may('index') ? h('button.primary', { type: 'button',
       onclick: () => this.declare(declaration) }, 'Declare this') : null;
+    // Indexes of other prefixes say nothing about this question.
+    const near = indexes.filter(({ reasons }) => !reasons?.every(({ code }) => code === 'other-prefix'));
     const target = request ?? filtered;
-    const run = target ? h('button.primary', { type: 'button', onclick: () => this.run(target, question) }, request ? 'Run' : 'Run it, testing all entries') : null;
-    fill(this.answer, h('table', {}, h('tbody', {}, indexes.map((fit) => line(fit.index, fit)), line('the entries', entries))),
+    const run = target ? h(declare ? 'button' : 'button.primary', { type: 'button', onclick: () => this.run(target, question) }, request ? 'Run' : 'Run it, testing all entries') : null;
+    fill(this.answer, h('table', {}, h('tbody', {}, near.map((fit) => line(fit.index, fit)), line('the entries', entries))),
       target ? h('p', {}, h('code', {}, `GET ${target}`)) : null,
       declaration ? h('p', {}, 'An index in this order would answer it: ',
         h('code', {}, `${declaration.name} ${declaration.fields.map((field) => field.path ?? field).join(', ')}`)) : null,

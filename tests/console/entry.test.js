@@ -254,9 +254,11 @@ test('chosen members are columns, with all digits; the filter is a question', ()
   await page.getByRole('dialog').waitFor();
   assert.deepEqual(await page.locator('#columns code').allInnerTexts(), ['/id', '/a~1b', '/name', '/deep']);
   await accessible(page, page.context());
+  // What most entries have is shown already.
+  assert.deepEqual(await page.locator('#columns label').filter({ has: page.locator('input:checked') }).allInnerTexts(), ['/name']);
   for (const name of ['/id', '/a~1b', '/name', '/deep']) await page.locator('#columns label').filter({ hasText: name }).locator('input').check();
   await page.getByRole('button', { name: 'Show' }).click();
-  await page.locator('.titles').getByText('/a~1b').waitFor();
+  await page.locator('.titles').getByText('a~1b').waitFor();
   const cells = (name) => page.locator('.rows .row').filter({ has: page.locator('.key', { hasText: new RegExp(`^${name}$`) }) }).locator('.value').allInnerTexts();
   await page.locator('.rows .row .value').filter({ hasText: 'Ada' }).waitFor();
   assert.deepEqual(await cells('a'), ['9007199254740993', '1.50', 'Ada', '{"x":12345678901234567890}']);
@@ -266,7 +268,7 @@ test('chosen members are columns, with all digits; the filter is a question', ()
   await fits(page);
   await page.locator('.rows .row').filter({ hasText: 'Bob' }).click();
   await text(page).filter({ hasText: 'Bob' }).waitFor();
-  await page.getByRole('button', { name: 'Filter' }).click();
+  await page.getByRole('button', { name: 'Query' }).click();
   await page.waitForFunction(() => document.activeElement.getAttribute('aria-label')?.startsWith('Field'));
   assert.equal(await page.locator('input[name=prefix]').inputValue(), 'columns');
   await page.fine();

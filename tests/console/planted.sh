@@ -20,3 +20,8 @@ planted pages.test.js 'opens at its top' 'AssertionError.* [1-9][0-9]* == 0' ser
 planted pages.test.js 'an address of no page' 'PAGES.id..scopes is not iterable' app.js 'Object.hasOwn(PAGES, id)' 'PAGES[id]'
 planted pages.test.js 'a conflict shows' 'waiting for .*#confirm.*twice/a' duplicates.js '|| !await ask(kept, others)' ''
 planted pages.test.js 'making the first token' 'waiting for getByText..You use me' access.js 'if (first && setToken(made.token)) await loadSession();' ''
+planted find.test.js 'taken back within 30 seconds' 'AssertionError.*\{.n.:1\}|waiting for .*another client has written' entry.js "headers: { 'Content-Type': type, ...condition }" "headers: { 'Content-Type': type }"
+planted find.test.js 'found by the e-mail' 'waiting for .*User7@x.org' search.js 'answers({ state, fields, prefix, store }) {' 'answers({ state, fields, prefix, store }) { return false;'
+planted find.test.js 'a filter above a list' 'waiting for .*30 entries' filter.js 'if (date) return { ge: text, lt: next(date) };' ''
+planted find.test.js 'a file of entries' 'waiting for .*2 entries stored, 2 lines' import.js "slice(line).join" "slice(line + 1).join"
+planted find.test.js 'plots have' 'waitForFunction|AssertionError' server.js 'this.charts.forEach((chart) => chart.show(share))' 'this.charts[0].show(share)'

@@ -219,3 +219,27 @@ test('the kind of a value', () => {
   assert.equal(kindOf('text/plain', new Uint8Array([0xff])), 'bytes');
   assert.equal(of('image/png', 'x'), 'bytes');
 });
+
+test('a filter in one line is conditions, and says what is wrong', async () => {
+  const { readFilter, writeFilter } = await import(`${process.env.KX_CONSOLE}/filter.js`);
+  for (const [text, where] of [
+    ['status = open', [{ path: '/status', eq: 'open' }]],
+    ['total>=10 and total < 20.50', [{ path: '/total', ge: 10 }, { path: '/total', lt: 20.5 }]],
+    ['date in 2026-11', [{ path: '/date', ge: '2026-11', lt: '2026-12' }]],
+    ['date in 2026-12', [{ path: '/date', ge: '2026-12', lt: '2027-01' }]],
+    ['date in 2024-02-28', [{ path: '/date', ge: '2024-02-28', lt: '2024-02-29' }]],
+    ['year in 2026', [{ path: '/year', ge: '2026', lt: '2027' }]],
+    ['age in 18..65', [{ path: '/age', ge: 18, le: 65 }]],
+    ['city in Oslo|Rome, name != "a, b"', [{ path: '/city', in: ['Oslo', 'Rome'] }, { path: '/name', ne: 'a, b' }]],
+    ['address.city = Oslo', [{ path: '/address/city', eq: 'Oslo' }]],
+    ['/a~1b = true', [{ path: '/a~1b', eq: true }]],
+    ['tags has new, email exists, phone missing', [{ path: '/tags', each: true, eq: 'new' }, { path: '/email', exists: true }, { path: '/phone', exists: false }]],
+    ['status in ["a","b"]', [{ path: '/status', in: ['a', 'b'] }]],
+    ['', []],
+  ]) {
+    assert.deepEqual(readFilter(text), where, text);
+    const single = ({ path, each, ...ops }) => Object.entries(ops).map(([op, value]) => ({ path, ...(each ? { each } : {}), [op]: value }));
+    assert.deepEqual(readFilter(writeFilter(where)), where.flatMap(single), writeFilter(where));
+  }
+  for (const text of ['status', 'status =', '= open', 'status like x']) assert.throws(() => readFilter(text), /is no condition|is missing/, text);
+});

@@ -29,7 +29,7 @@ header Cross-Origin-Resource-Policy same-origin
 policy=$(header_value Content-Security-Policy)
 nonce=$(sed -n 's/.*nonce="\([0-9a-f]*\)".*/\1/p' "$answer" | sort -u)
 is 'its length' ${#nonce} 32
-is 'the policy' "$policy" "default-src 'none'; script-src 'nonce-$nonce'; style-src 'nonce-$nonce'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+is 'the policy' "$policy" "default-src 'none'; script-src 'nonce-$nonce'; style-src 'nonce-$nonce'; img-src 'self' blob:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 is 'what is not filled in' "$(grep -c '{{' "$answer")" 0
 cp "$answer" "$work/page"
 request GET /console

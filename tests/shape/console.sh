@@ -8,8 +8,8 @@ folder=api/console
 BYTES_MAX=225280 # of all files, as the program has them
 
 # Each module's level: a module may import those of lower levels, and parts one another.
-ground='dom api json key value merge session'
-parts='dialog field rows pages tree chart signin conflict prefix columns list counter expiry change service bytes indexed date store values stored duplicates'
+ground='icons dom api json key value merge session filter'
+parts='dialog field rows pages tree chart signin conflict prefix columns list counter expiry change service bytes indexed date store values stored duplicates search import'
 pages='entry data draft index indexes query watch server access'
 
 level() {
