@@ -35,7 +35,8 @@ const nav = h('nav.pages', { 'aria-label': 'Pages' }, Object.entries(PAGES).map(
   h('a', { href: `#/${id}`, id: `nav-${id}` }, icon(id), h('span', {}, name))));
 const box = h('input', { id: 'goto', type: 'search', spellcheck: false, autocomplete: 'off', placeholder: 'Find or go to', role: 'combobox',
   'aria-label': 'Find a key, a value, an index, a page or a command', 'aria-expanded': 'false', 'aria-controls': 'found', 'aria-autocomplete': 'list',
-  onfocus: () => search() });
+  onfocus: () => search().then((one) => one.open()),
+  onkeydown: (event) => { if (event.key === 'Enter') search().then((one) => one.enter()); } }); // also before it is loaded
 document.body.prepend(
   h('a.skip', { href: '#main', onclick: (event) => { event.preventDefault(); main.focus(); } },
     'Skip to content'),
@@ -91,7 +92,7 @@ async function onPage(id, key) {
 let searching;
 function search() {
   searching ??= import('./search.js').then(({ Search }) => new Search(box, { commands, go, back: () => main.focus() }));
-  return searching.then((one) => one.open());
+  return searching;
 }
 
 // ---- Pages ------------------------------------------------------------------

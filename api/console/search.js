@@ -56,7 +56,6 @@ export class Search {
   press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && this.results.length > 0) this.choose((this.chosen + step + this.results.length) % this.results.length);
-    else if (event.key === 'Enter') this.enter();
     else if (event.key === 'Escape') this.leave();
     else return;
     event.preventDefault();

@@ -22,7 +22,7 @@ async function shop(client, name) {
   await client('POST', '/bulk', lines.map((line) => JSON.stringify(line)).join('\n') + '\n', { 'Content-Type': 'application/x-ndjson' });
   const declare = (index) => client('POST', '/indexes', JSON.stringify(index), { ...json, Prefer: 'wait=30' });
   await declare({ name: `${name}_by_email`, prefix: [`${name}-users`], fields: [{ path: '/email', fold: 'lower' }], unique: true });
-  await declare({ name: `${name}_by_city`, prefix: [`${name}-users`], fields: ['/city', '/age'], missing: 'null' });
+  await declare({ name: `${name}_by_city`, prefix: [`${name}-users`], fields: ['/city'] });
   await declare({ name: `${name}_by_status_date`, prefix: [`${name}-orders`], fields: ['/status', '/date'], missing: 'null' });
 }
 
@@ -73,7 +73,7 @@ test('the box shows what a text may mean while it is typed', () => withConsole(a
   await page.getByText('Answered by box_by_city: reads 20.').waitFor();
   await page.keyboard.press('/');
   await page.keyboard.type('new');
-  await found(page).filter({ hasText: 'New entry' }).waitFor();
+  await page.waitForFunction(() => /^New entry/.test(document.querySelector('#found li')?.innerText));
   await page.keyboard.press('ArrowDown');
   assert.equal(await found(page).nth(1).getAttribute('aria-selected'), 'true');
   await page.keyboard.press('Enter');
