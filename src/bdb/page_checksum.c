@@ -6,6 +6,10 @@
 #include <endian.h>
 #include <string.h>
 
+/* The thread sanitizer does not see the locks of Berkeley DB that guard a page,
+ * and would report each page that is read as a race. */
+#define GUARDED_BY_LIBRARY __attribute__((no_sanitize("thread")))
+
 /* Powers of 33 modulo 2^32. */
 #define POWER_2 UINT32_C(1089)
 #define POWER_4 UINT32_C(1185921)
@@ -20,7 +24,7 @@
 enum { BLOCK = 32 };
 
 /* Returns four numbers of four digits each. */
-static inline __m128i four_digits(const uint8_t *bytes)
+GUARDED_BY_LIBRARY static inline __m128i four_digits(const uint8_t *bytes)
 {
     const __m128i zero = _mm_setzero_si128();
     const __m128i by_1 = _mm_set1_epi32(1 << 16 | 33);
@@ -34,7 +38,8 @@ static inline __m128i four_digits(const uint8_t *bytes)
 /* Adds `count` blocks. Only the lower half of each 64-bit lane matters: the
  * upper half never carries into it. `even` has the first and third four digits
  * of half a block, `odd` the others. */
-static uint32_t add_blocks(uint32_t sum, const uint8_t *bytes, size_t count)
+GUARDED_BY_LIBRARY static uint32_t
+add_blocks(uint32_t sum, const uint8_t *bytes, size_t count)
 {
     const __m128i power_16 = _mm_set1_epi64x(POWER_16);
     const __m128i power_32 = _mm_set1_epi64x(POWER_32);
@@ -59,7 +64,7 @@ static uint32_t add_blocks(uint32_t sum, const uint8_t *bytes, size_t count)
 }
 #endif
 
-static inline uint32_t eight_digits(const uint8_t *bytes)
+GUARDED_BY_LIBRARY static inline uint32_t eight_digits(const uint8_t *bytes)
 {
     const uint64_t low_bytes = 0x00ff00ff00ff00ff;
     const uint64_t low_pairs = 0x0000ffff0000ffff;
@@ -71,6 +76,7 @@ static inline uint32_t eight_digits(const uint8_t *bytes)
     return (uint32_t)lanes * POWER_4 + (uint32_t)(lanes >> 32);
 }
 
+GUARDED_BY_LIBRARY
 uint32_t page_checksum_add(uint32_t sum, const void *data, size_t size)
 {
     const uint8_t *bytes = data;
