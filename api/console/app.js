@@ -54,11 +54,11 @@ function setTheme(name) {
   themeButton.title = `Colours: ${name === 'auto' ? 'as the system' : name}`;
   themeButton.setAttribute('aria-label', themeButton.title);
   fill(themeButton, icon(name));
-  sessionStorage.setItem(THEME, name);
 }
 function nextTheme() {
   const names = Object.keys(THEMES);
   setTheme(names[(names.indexOf(themeButton.dataset.theme) + 1) % names.length]);
+  sessionStorage.setItem(THEME, themeButton.dataset.theme);
 }
 setTheme(Object.hasOwn(THEMES, sessionStorage.getItem(THEME) ?? '') ? sessionStorage.getItem(THEME) : 'auto');
 
@@ -171,6 +171,7 @@ function showHolder() {
 // Nothing of the data stays on the page, except text that is not saved.
 function leaveServer(reason) {
   setToken(null);
+  sessionStorage.removeItem('kindex-columns'); // has names of prefixes
   hush();
   outButton.hidden = true;
   box.value = '';
