@@ -165,7 +165,7 @@ static bool read_ttl(void *target, struct kx_slice value,
 {
     struct token_reading *reading = target;
     int64_t ms;
-    if (!ttl_member(value, reading->memory, &ms, error))
+    if (!ttl_member(value, "ttl", reading->memory, &ms, error))
         return false;
     reading->token->expires_at_ms = reading->token->created_at_ms + ms;
     return true;

@@ -43,6 +43,11 @@ static bool read_claim(struct request *request, struct claim *claim,
 {
     struct query_params query;
     struct kx_buffer name;
+    if (request_header(request, "Idempotency-Key") != NULL)
+        return input_error_set(
+            error, PROBLEM_BAD_REQUEST,
+            "A claim takes no Idempotency-Key: claimed twice, a job is due "
+            "again after its lease. Leave the header out.");
     selection_init(&claim->selection, request->memory);
     claim->mutation.type = KX_CLAIM;
     claim->mutation.limit = CLAIM_LIMIT_DEFAULT;

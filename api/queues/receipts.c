@@ -7,6 +7,7 @@
 
 #include "rest/answer.h"
 #include "rest/body.h"
+#include "rest/conditions.h"
 #include "rest/document.h"
 #include "rest/entryjson.h"
 #include "rest/query_params.h"
@@ -34,11 +35,20 @@ static bool read_receipts(void *target, struct kx_slice value,
     return document_count(value, &count, error);
 }
 
-static bool read_pause(void *target, struct kx_slice value,
+static bool read_lease(void *target, struct kx_slice value,
                        struct input_error *error)
 {
     struct job_changes *changes = target;
-    return ttl_member(value, changes->memory, &changes->change.pause_ms, error);
+    return ttl_member(value, "lease", changes->memory,
+                      &changes->change.pause_ms, error);
+}
+
+static bool read_delay(void *target, struct kx_slice value,
+                       struct input_error *error)
+{
+    struct job_changes *changes = target;
+    return ttl_member(value, "delay", changes->memory,
+                      &changes->change.pause_ms, error);
 }
 
 static bool read_error(void *target, struct kx_slice value,
@@ -63,17 +73,17 @@ static const struct member ACK_MEMBERS[] = {
 };
 static const struct member EXTEND_MEMBERS[] = {
     {"receipts", read_receipts},
-    {"lease", read_pause},
+    {"lease", read_lease},
     {NULL, NULL},
 };
 static const struct member RELEASE_MEMBERS[] = {
     {"receipts", read_receipts},
-    {"delay", read_pause},
+    {"delay", read_delay},
     {NULL, NULL},
 };
 static const struct member FAIL_MEMBERS[] = {
     {"receipts", read_receipts},
-    {"delay", read_pause},
+    {"delay", read_delay},
     {"error", read_error},
     {NULL, NULL},
 };
@@ -114,8 +124,9 @@ static bool read_changes(struct request *request, struct job_changes *changes,
                                "The member receipts is missing: the receipts "
                                "of the claimed jobs.");
     changes->change.queue = kx_buffer_slice(&name);
-    return read_mutations(changes, &request->commit, error) ||
-           input_error_in_member(error, "receipts");
+    if (!read_mutations(changes, &request->commit, error))
+        return input_error_in_member(error, "receipts");
+    return idempotency_read(request, error);
 }
 
 static void read_asked(struct request *request, void *arg)

@@ -249,8 +249,11 @@ static void members_owned(struct request *request, struct reply *reply)
 static bool may_tell(const struct request *request)
 {
     const struct kx_commit *commit = &request->commit;
-    return commit->status != KX_UNIQUE_VIOLATION ||
-           access_sees(request, SCOPE_READ, commit->refusal.existing_key);
+    size_t number = commit->refusal.mutation;
+    if (commit->status == KX_UNIQUE_VIOLATION)
+        return access_sees(request, SCOPE_READ, commit->refusal.existing_key);
+    return commit->status != KX_RECEIPT_STALE ||
+           access_sees(request, SCOPE_READ, commit->mutations[number].key);
 }
 
 void refuse_commit(struct request *request, struct reply *reply, void *arg)

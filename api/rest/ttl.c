@@ -35,8 +35,9 @@ static size_t read_digits(struct kx_slice text, int64_t *number_out)
     return i;
 }
 
-bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
-              struct input_error *error)
+static bool read_time(struct kx_slice text, const char *name,
+                      enum problem_code code, int64_t *ms_out,
+                      struct input_error *error)
 {
     int64_t number;
     size_t i = read_digits(text, &number);
@@ -44,16 +45,23 @@ bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
     if (i == 0 || ms == 0)
         return input_error_set(
             error, code,
-            "ttl is \"%.*s\"; it takes a whole number with a unit: "
+            "%s is \"%.*s\"; it takes a whole number with a unit: "
             "250ms, 60s, 5m, 1h or 7d.",
-            (int)(text.size < 40 ? text.size : 40), text.data);
+            name, (int)(text.size < 40 ? text.size : 40), text.data);
     if (number == 0)
-        return input_error_set(error, code, "ttl is 0; the shortest is 1ms.");
+        return input_error_set(error, code, "%s is 0; the shortest is 1ms.",
+                               name);
     if (number > TTL_MAX_MS / ms)
         return input_error_set(error, code,
-                               "ttl is too long; the longest is 36500d.");
+                               "%s is too long; the longest is 36500d.", name);
     *ms_out = number * ms;
     return true;
+}
+
+bool ttl_read(struct kx_slice text, enum problem_code code, int64_t *ms_out,
+              struct input_error *error)
+{
+    return read_time(text, "ttl", code, ms_out, error);
 }
 
 bool ttl_read_write(struct kx_slice text, enum problem_code code,
@@ -73,22 +81,24 @@ void ttl_apply(const struct ttl *ttl, struct kx_mutation *mutation)
     mutation->ttl_of = ttl->kind == TTL_KEEP ? KX_TTL_NEW : KX_TTL_ALWAYS;
 }
 
-static bool member_text(struct kx_slice value, struct kx_buffer *text,
-                        struct input_error *error)
+static bool member_text(struct kx_slice value, const char *name,
+                        struct kx_buffer *text, struct input_error *error)
 {
     if (kx_json_type(value) != KX_JSON_STRING)
         return input_error_set(error, PROBLEM_BAD_REQUEST,
-                               "ttl is a string with a unit, such as \"60s\".");
+                               "%s is a string with a unit, such as \"60s\".",
+                               name);
     return document_text(value, text, error);
 }
 
-bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
-                struct input_error *error)
+bool ttl_member(struct kx_slice value, const char *name, const void *memory,
+                int64_t *ms_out, struct input_error *error)
 {
     struct kx_buffer text;
     kx_buffer_init(&text, memory);
-    return member_text(value, &text, error) &&
-           ttl_read(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ms_out, error);
+    return member_text(value, name, &text, error) &&
+           read_time(kx_buffer_slice(&text), name, PROBLEM_BAD_REQUEST, ms_out,
+                     error);
 }
 
 bool ttl_member_write(struct kx_slice value, const void *memory,
@@ -96,7 +106,7 @@ bool ttl_member_write(struct kx_slice value, const void *memory,
 {
     struct kx_buffer text;
     kx_buffer_init(&text, memory);
-    return member_text(value, &text, error) &&
+    return member_text(value, "ttl", &text, error) &&
            ttl_read_write(kx_buffer_slice(&text), PROBLEM_BAD_REQUEST, ttl_out,
                           error);
 }

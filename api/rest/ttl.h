@@ -34,10 +34,10 @@ void ttl_apply(const struct ttl *ttl, struct kx_mutation *mutation);
  * texts. */
 bool ttl_member_write(struct kx_slice value, const void *memory,
                       struct ttl *ttl_out, struct input_error *error);
-/* Reads a member `ttl` that is a time to live. memory, a talloc context, holds
- * temporary texts. */
-bool ttl_member(struct kx_slice value, const void *memory, int64_t *ms_out,
-                struct input_error *error);
+/* Reads a member that is a time to live, whose name is for errors. memory, a
+ * talloc context, holds temporary texts. */
+bool ttl_member(struct kx_slice value, const char *name, const void *memory,
+                int64_t *ms_out, struct input_error *error);
 /* Reads a member `expiresAt`: Unix time in milliseconds, a whole number from 1
  * to EXPIRES_AT_MAX_MS, which may be in the past. */
 bool ttl_expires_at(struct kx_slice value, int64_t *ms_out,

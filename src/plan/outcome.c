@@ -36,6 +36,8 @@ static const enum kx_status STATUSES[] = {
     KX_INDEX_OWNED_KEY,
     KX_NOT_INDEXABLE,
     KX_RULE_VIOLATED,
+    KX_RECEIPT_STALE,
+    KX_QUEUE_ABSENT,
 };
 enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 

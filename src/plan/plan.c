@@ -219,18 +219,17 @@ static void complete_refusal(struct kx_commit *commit)
         kx_fail(fault, commit->status, "%s", kx_status_title(commit->status));
 }
 
-/* True if an index or a rule has refused an entry under the prefix of dead
- * jobs: nothing else that a commit of failed jobs changes can be refused by
- * one. */
+/* True if the commit may hold with its dead jobs in their queues: what refuses
+ * an entry under the prefix of dead jobs (an index, a rule, the budget) must
+ * not keep a job from failing. A refusal for another reason comes again. */
 static bool refuses_dead(const struct plan *plan, enum kx_status status)
 {
-    return plan->moves_dead && !plan->keeps_dead &&
-           (status == KX_UNIQUE_VIOLATION || status == KX_NOT_INDEXABLE ||
-            status == KX_RULE_VIOLATED);
+    return plan->moves_dead && !plan->keeps_dead && status != KX_OK &&
+           status != KX_NO_MEMORY && status != KX_FAILED;
 }
 
-/* Plans the steps, and once more with dead jobs in their queues if an index
- * refuses to move them. */
+/* Plans the steps, and once more with dead jobs in their queues if they cannot
+ * be moved. */
 static enum kx_status plan_with_dead(struct plan *plan)
 {
     plan->moves_dead = plan->keeps_dead = false;

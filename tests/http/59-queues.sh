@@ -7,7 +7,7 @@ start_server
 export KINDEX_URL=$url
 
 mail='{"name":"mail_due","prefix":["mail"],"fields":["/due"],"queue":{"lease":"60s","retries":["1h"],"dead":["dead","mail"]}}'
-kinds='{"name":"task_due","prefix":["tasks"],"fields":["/kind","/due"],"queue":{"lease":"300ms"}}'
+kinds='{"name":"task_due","prefix":["tasks"],"fields":["/kind","/due"],"queue":{"lease":"3s"}}'
 
 put() { # KEY VALUE
     request PUT "/kv/$1" "$2"
@@ -31,7 +31,7 @@ gives '[.queues[].name]' '["mail_due"]' GET /queues
 answers 200 POST /indexes "$mail"
 request POST /indexes "$kinds"
 expect 201
-field .queue '{"lease":"300ms","retries":[]}'
+field .queue '{"lease":"3s","retries":[]}'
 
 test_case 'a declaration that no queue can have is refused, with the place'
 while IFS='|' read -r members pointer words; do
@@ -166,6 +166,19 @@ is 'no claim finds it' "$(claims mail_due limit=10)" ''
 put mail/g '{"n":2}'
 is 'a write makes it due' "$(claims mail_due)" g
 field '.jobs[0].attempts' 1
+
+test_case 'dead jobs that one commit cannot move stay in the queue'
+request POST /indexes '{"name":"wide_due","prefix":["wide"],"fields":["/due"],"queue":{"dead":["graves"]}}'
+request POST /indexes '{"name":"graves_by_tag","prefix":["graves"],"fields":[{"path":"/tags","each":true}]}' -H 'Prefer: wait=30'
+jq -nc '[range(1000) | tostring] as $tags | range(400) | {key: ["wide", .], value: {tags: $tags}}' >"$work/wide"
+request POST /bulk "@$work/wide" -H 'Content-Type: application/x-ndjson'
+expect 200
+request POST '/queues/wide_due/claim?limit=400'
+is 'the number of jobs' "$(value '.jobs | length')" 400
+change wide_due fail "$(receipts)"
+expect 200
+gives '[.due, .leased, .dead]' '[0,0,400]' GET /queues/wide_due
+gives .count 0 GET '/count?prefix=graves'
 
 test_case 'a queue without a prefix for dead jobs keeps them'
 put tasks/x '{"kind":"a"}'
@@ -314,6 +327,22 @@ answers 400 bad-request POST /queues/mail_due/ack '{}'
 answers 400 unknown-member POST /queues/mail_due/ack "{\"receipts\":$late,\"delay\":\"1s\"}"
 answers 400 bad-request POST /queues/mail_due/fail "{\"receipts\":$late,\"error\":\"$(printf 'x%.0s' {1..1025})\"}"
 answers 400 bad-parameter POST '/queues/mail_due/claim?limit=0'
+answers 400 bad-request POST /queues/mail_due/fail "{\"receipts\":$late,\"delay\":\"1\"}"
+field .detail 'delay is "1"; it takes a whole number with a unit: 250ms, 60s, 5m, 1h or 7d.'
+answers 400 bad-request POST /queues/mail_due/extend "{\"receipts\":$late,\"lease\":5}"
+field .detail 'lease is a string with a unit, such as "60s".'
+
+test_case 'a receipt that is sent again with its Idempotency-Key has the same answer'
+put tasks/twice '{"kind":"twice"}'
+answers 400 bad-request POST '/queues/task_due/claim?prefix=twice' '' -H 'Idempotency-Key: "claim"'
+request POST '/queues/task_due/claim?prefix=twice'
+twice=$(receipts)
+for try in first repeated; do
+    request POST /queues/task_due/ack "{\"receipts\":$twice}" -H 'Idempotency-Key: "twice"'
+    is "the $try status" "$status" 200
+    field .jobs 1
+done
+answers 409 receipt-stale POST /queues/task_due/ack "{\"receipts\":$twice}"
 
 test_case 'kindex queue claims jobs, and returns their receipts'
 request POST /indexes '{"name":"tool_due","prefix":["tool"],"fields":["/kind","/due"],"queue":{"retries":["1h"]}}'
@@ -323,7 +352,7 @@ prints ''
 for n in 1 2 3 4; do put tool/$n "{\"kind\":\"k$((n % 2))\"}"; done
 kindex queue ls -o raw
 ends 0
-prints $'mail_due\nmany_due\ntask_due\ntool_due\nwait_due'
+prints $'mail_due\nmany_due\ntask_due\ntool_due\nwait_due\nwide_due'
 kindex queue claim tool_due -p k1 -n 2
 ends 0
 is 'the jobs' "$(jq -c '[.key[1], .attempts, .value.kind]' "$work/out")" $'["1",1,"k1"]\n["3",1,"k1"]'

@@ -145,6 +145,20 @@ answers 409 unique-violation PATCH /kv/p/2 '{"a":1}' "${json[@]}" "${bearer[@]}"
 field '[.value, .existingKey]' '[[1,"secret"],["p","1"]]'
 answers 204 DELETE /indexes/by_ab '' "${bearer[@]}"
 
+test_case 'a stale receipt tells a token that may only write nothing about the entry'
+request POST /indexes '{"name":"p_due","prefix":["p"],"fields":["/due"],"queue":{}}' "${json[@]}" "${bearer[@]}"
+request POST '/queues/p_due/claim?limit=10' '' "${bearer[@]}"
+claimed=$(value '[.jobs[] | select(.key == ["p", "1"]) | .receipt]')
+request PUT /kv/p/1 '{"a":2}' "${json[@]}" "${bearer[@]}"
+for state in written removed; do
+    answers 409 receipt-stale POST /queues/p_due/ack "{\"receipts\":$claimed}" "${json[@]}" "${bearer[@]}"
+    field ".detail | contains(\"$state\")" true
+    answers 409 receipt-stale POST /queues/p_due/ack "{\"receipts\":$claimed}" "${json[@]}" --header "Authorization: Bearer $writer"
+    field .detail 'the receipt is no longer valid'
+    request DELETE /kv/p/1 '' "${bearer[@]}"
+done
+answers 204 DELETE /indexes/p_due '' "${bearer[@]}"
+
 test_case 'a token sees itself, without its secret'
 program token create self read:p --ttl 1h
 self=$(cat "$work/said")

@@ -87,7 +87,8 @@ class Queue:
     def _change(self, action: str, of: Receipts, **members: Optional[str]) -> None:
         body: JSON = {"receipts": receipts_of(of)}
         body.update({name: text for name, text in members.items() if text is not None})
-        self._transport.send(Request("POST", f"{self._path}/{action}", body=write_json(body)))
+        path = f"{self._path}/{action}"
+        self._transport.send(Request("POST", path, body=write_json(body), writes=True))
 
     def ack(self, of: Receipts) -> None:
         """Removes the jobs, which are done. All of these are one commit, or refused."""

@@ -108,6 +108,7 @@ export class Queue<T = unknown> {
       method: "POST",
       path: `${this.#path}/${action}`,
       body: { receipts: receiptsOf(of), ...rest },
+      writes: true,
     });
   }
 
