@@ -41,6 +41,7 @@ typed 10
 record 15
 cursor 10
 declaration 5
+jwt 10
 framing 15
 message 1
 request 1
