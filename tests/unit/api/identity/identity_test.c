@@ -9,7 +9,10 @@
 enum { WHY = 300 };
 
 static char path[] = "/tmp/kindex-grants-XXXXXX";
-static struct options options = {.grants = path, .jwt_issuer = "issuer"};
+static struct options options = {.grants = path,
+                                 .jwt_issuer = "issuer",
+                                 .jwt_keys = "keys",
+                                 .tls_client_ca = "authorities"};
 static void *memory;
 
 static void write_grants(const char *text)
@@ -213,7 +216,7 @@ TEST(lines_with_mistakes_are_refused)
     refuses("[{\"scopes\":[\"read\"],\"prefix\":[\"{}\"]}]", "whole part");
     refuses("[{\"scopes\":[\"read\"],\"prefix\":[\"{a}{b}\"]}]", "whole part");
     refuses("[{\"scopes\":[\"read\"],\"prefix\":[],\"wehn\":{\"a\":\"b\"}}]",
-            "only");
+            "`when` or `certificate`");
     refuses("[{\"when\":{},\"scopes\":[\"read\"],\"prefix\":[]}]", "`when`");
     refuses("[{\"when\":{\"a\":null},\"scopes\":[\"read\"],\"prefix\":[]}]",
             "`when`");
@@ -223,7 +226,7 @@ TEST(lines_with_mistakes_are_refused)
             "`when`");
 }
 
-TEST(admin_needs_a_line_of_its_own_for_some_tokens)
+TEST(admin_needs_a_separate_line_for_some_tokens)
 {
     refuses("[{\"when\":{\"a\":\"b\"},\"scopes\":[\"admin\",\"read\"],"
             "\"prefix\":[]}]",
@@ -231,6 +234,62 @@ TEST(admin_needs_a_line_of_its_own_for_some_tokens)
     refuses("[{\"scopes\":[\"admin\"],\"prefix\":[]}]", "`admin`");
     gives("[{\"when\":{\"a\":\"b\"},\"scopes\":[\"admin\"],\"prefix\":[]}]",
           "{\"a\":\"b\"}", "32[]");
+}
+
+/* What a certificate with these names may do, as grants_of. */
+static const char *grants_of_names(struct identities *identities,
+                                   const char *names)
+{
+    const struct client_certificate certificate = {.claims = kx_text(names),
+                                                   .subject = kx_text("CN=a"),
+                                                   .issuer = kx_text("CN=b")};
+    struct kx_buffer text;
+    struct kx_token *token =
+        identity_of_certificate(identities, &certificate, memory);
+    assert_non_null(token);
+    assert_true(kx_equal(token->name, kx_text("CN=a")));
+    kx_buffer_init(&text, memory);
+    for (size_t i = 0; i < token->grant_count; i++)
+        kx_key_to_json(token->grants[i].prefix, &text);
+    kx_add_byte(&text, '\0');
+    kx_token_release(token);
+    return (const char *)text.data;
+}
+
+TEST(lines_of_certificates_and_of_tokens_are_apart)
+{
+    struct identities *identities = open_lines(
+        "[{\"certificate\":{\"dns\":\"a\"},\"scopes\":[\"read\"],\"prefix\":"
+        "[\"{cn}\"]},"
+        "{\"when\":{\"dns\":\"a\"},\"scopes\":[\"read\"],\"prefix\":[\"b\"]},"
+        "{\"scopes\":[\"read\"],\"prefix\":[\"c\"]}]");
+    assert_string_equal(
+        grants_of_names(identities, "{\"cn\":\"x\",\"dns\":\"a\"}"), "[\"x\"]");
+    assert_string_equal(
+        grants_of_names(identities, "{\"cn\":[\"x\",\"y\"],\"dns\":\"a\"}"),
+        "");
+    assert_string_equal(
+        grants_of_names(identities, "{\"cn\":\"x\",\"dns\":\"a.b\"}"), "");
+    assert_string_equal(grants_of(identities, "{\"cn\":\"x\",\"dns\":\"a\"}"),
+                        "1[\"b\"] 1[\"c\"]");
+    identities_close(identities);
+}
+
+TEST(lines_for_callers_that_are_never_accepted_are_refused)
+{
+    options.tls_client_ca = NULL;
+    refuses("[{\"certificate\":{\"cn\":\"a\"},\"scopes\":[\"read\"],"
+            "\"prefix\":[]}]",
+            "--tls-client-ca");
+    options.tls_client_ca = "authorities";
+    options.jwt_keys = NULL;
+    refuses("[{\"scopes\":[\"read\"],\"prefix\":[]}]", "--jwt-keys");
+    options.jwt_keys = "keys";
+    refuses("[{\"certificate\":{\"cn\":\"a\"},\"when\":{\"b\":\"c\"},"
+            "\"scopes\":[\"read\"],\"prefix\":[]}]",
+            "`when` or `certificate`");
+    refuses("[{\"certificate\":{},\"scopes\":[\"read\"],\"prefix\":[]}]",
+            "`when` or `certificate`");
 }
 
 static struct kx_token *token_of(struct identities *identities,
