@@ -104,7 +104,7 @@ shape shape-self-test quick-self-test http-self-test: $(BUILD)/kindex ; @tests/$
 unit:            $(UNIT) $(UNITAPI) ; @tests/unit/run.sh $^
 http deno fault packaging clients console: $(BUILD)/kindex ; @tests/$@/run.sh
 http-broad http-postgresql http-postgresql-14 http-postgresql-18: $(BUILD)/kindex ; @tests/http/run.sh $@
-fault-server fault-nodes: $(BUILD)/kindex ; @tests/fault/run.sh $@
+fault-server fault-nodes prove-nodes: $(BUILD)/kindex ; @tests/fault/run.sh $@
 prove:           unit http $(BUILD)/kindex ; @tests/fault/run.sh prove
 openapi-check:   $(BUILD)/kindex ; @tests/openapi/run.sh
 fuzz fuzz-short fuzz-grow:   ; @tests/fuzz/run.sh $(@:fuzz-%=%)
@@ -127,4 +127,4 @@ clean: ; rm -rf $(BUILD)
 -include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all help release cluster install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
-        packaging clients console http-broad http-postgresql http-postgresql-14 http-postgresql-18 fault-server fault-nodes prove openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh screenshots quick quick-self-test http-self-test compile_commands.json
+        packaging clients console http-broad http-postgresql http-postgresql-14 http-postgresql-18 fault-server fault-nodes prove prove-nodes openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh screenshots quick quick-self-test http-self-test compile_commands.json

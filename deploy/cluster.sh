@@ -1,7 +1,7 @@
 #!/bin/bash
-# make cluster: a PostgreSQL with a synchronous standby, and three nodes of Kindex in
-# front of it, all on this machine, until Ctrl-C. To try what happens when one of them
-# is killed. The data stay for the next time.
+# make cluster: a PostgreSQL of three members that Patroni keeps, one of them a synchronous
+# standby, and three nodes of Kindex in front of it, all on this machine, until Ctrl-C. To
+# try what happens when one of them is killed. The data stay for the next time.
 #
 #   CLUSTER    directory of the databases (/var/tmp/kindex-cluster-UID)
 #   PORTS      of the three nodes (4512 4513 4514)
@@ -9,6 +9,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit
 . deploy/postgres.sh
+. deploy/patroni.sh
 if [ -z "${KINDEX-}" ]; then
     KINDEX=$PWD/${BUILD:-build}/kindex
     deploy/packages.sh build try cluster || exit
@@ -17,18 +18,15 @@ fi
 place=${CLUSTER:-/var/tmp/kindex-cluster-$(id -u)}
 names=(one two three)
 read -ra ports <<<"${PORTS:-4512 4513 4514}"
-databases=()
 pids=()
 
 stop() {
-    local directory
     trap - EXIT INT TERM
     echo 'stopping'
     [ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null
     wait 2>/dev/null
-    for directory in "${databases[@]}"; do
-        [ ! -e "$directory/data/postmaster.pid" ] || postgres_end "$directory" fast
-    done
+    patroni_end "$place" a b c
+    patroni_end "$place" etcd
 }
 
 fail() {
@@ -36,39 +34,12 @@ fail() {
     exit 1
 }
 
-# The number of times that the databases have changed places, as this one knows it.
-timeline() {
-    LC_ALL=C as_postgres "$(postgres_programs)/pg_controldata" "$1/data" 2>/dev/null |
-        awk -F: '/^Latest checkpoint.s TimeLineID/ { print $2 + 0 }'
-}
-
-# Sets primary and standby: the primary is a server that is no standby, of the two
-# that one which became it last.
-find_primary() {
-    local a b
-    primary=$place/a standby=$place/b
-    [ -e "$place/b/data/PG_VERSION" ] && [ ! -e "$place/b/data/standby.signal" ] || return 0
-    a=$(timeline "$place/a") b=$(timeline "$place/b")
-    if [ -e "$place/a/data/standby.signal" ] || [ "${b:-0}" -gt "${a:-0}" ]; then
-        primary=$place/b standby=$place/a
-    fi
-}
-
 start_databases() {
-    # Of '*' pg_basebackup would be one as well.
-    local options=(-c synchronous_standby_names=walreceiver -c max_connections=200)
     mkdir -p "$place" || fail "cannot make $place: say CLUSTER=DIRECTORY"
-    find_primary
-    [ -e "$primary/data/PG_VERSION" ] || postgres_make "$primary" || exit 1
-    databases=("$primary" "$standby")
-    postgres_begin "$primary" "${options[@]}" || exit 1
-    rm -rf "$standby"
-    postgres_copy "$primary" "$standby" || exit 1
-    postgres_begin "$standby" "${options[@]}" || exit 1
-    psql --no-psqlrc --quiet --tuples-only --host="$primary" --username=kindex \
-        --dbname=postgres --command="SELECT 'CREATE DATABASE kindex' WHERE NOT EXISTS \
-        (SELECT 1 FROM pg_database WHERE datname = 'kindex')" |
-        psql --no-psqlrc --quiet --host="$primary" --username=kindex --dbname=postgres || exit 1
+    patroni_make "$place" 'synchronous_mode: true' 'synchronous_mode_strict: true' &&
+        patroni_begin "$place" etcd a b c && patroni_ready "$place" || exit 1
+    [ -n "$(patroni_query "$place" "SELECT 1 FROM pg_database WHERE datname = 'kindex'" |
+        wc -l | grep -v '^0$')" ] || patroni_query "$place" 'CREATE DATABASE kindex' || exit 1
 }
 
 start_node() { # NUMBER
@@ -88,7 +59,8 @@ start_node() { # NUMBER
 trap stop EXIT
 trap 'exit 0' INT TERM
 start_databases
-engine="postgresql://kindex@/kindex?host=$place/a,$place/b&target_session_attrs=read-write"
+engine=$(patroni_engine "$place" kindex)
+primary=$(patroni_leads "$place")
 for number in "${!names[@]}"; do
     start_node "$number"
 done
@@ -97,12 +69,14 @@ for number in "${!names[@]}"; do
     echo "  ${names[$number]}: http://127.0.0.1:${ports[$number]}, process ${pids[$number]}, log $place/${names[$number]}.log"
 done
 cat <<END_OF_TEXT
-its rows are in $primary, and in the synchronous standby $standby
+its rows are in $place/$primary, and in the other members, one of which is synchronous
 
   curl -X PUT http://127.0.0.1:${ports[0]}/kv/a -d 1     write at a node
   curl -i http://127.0.0.1:${ports[2]}/kv/a              read at another
   kill -9 ${pids[0]}; time curl -sS --retry 9 -X PUT http://127.0.0.1:${ports[1]}/kv/a -d 2
   $KINDEX cluster status --url http://127.0.0.1:${ports[1]}
+  patronictl -c $place/a/patroni.yml list         the members
+  kill -9 $(head -1 "$place/$primary/data/postmaster.pid"); time curl -sS --retry 30 -X PUT http://127.0.0.1:${ports[1]}/kv/a -d 3
 
 Ctrl-C stops all of it.
 END_OF_TEXT

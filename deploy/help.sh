@@ -49,6 +49,7 @@ Not part of the test:
 make screenshots      pictures of the console, in build/screenshots
 make asan-TARGET      another target (all, unit, http ..) with sanitizers
 make prove            fault, with many more runs
+make prove-nodes      fault-nodes, with many more runs
 make fuzz             a million inputs for each parser
 make fuzz-grow        add to the inputs that fuzzing starts with
 make tidy             static analysis with clang-tidy, too

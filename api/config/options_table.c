@@ -17,7 +17,7 @@ static const struct option_row TABLE[] = {
      "unless --listen is given; when ready, print one line of JSON: "
      "{\"url\":..,\"pid\":..}"},
     {"engine", OPTION_TEXT, offsetof(struct options, engine), NULL, 0, 0,
-     "experimental: keep the rows in a PostgreSQL database, "
+     "keep the rows in a PostgreSQL database (14 to 18), "
      "postgresql://USER@HOST/DATABASE, instead of the data directory"},
     {"engine-password-file", OPTION_TEXT,
      offsetof(struct options, engine_password_file), NULL, 0, 0,

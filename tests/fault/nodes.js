@@ -13,7 +13,9 @@
 // The database is empty, and that of KX_POSTGRES (tests/lib/postgres.sh).
 // KX_NODES_FAULTS names the faults, with commas: kill, freeze, stop, standby; cut, in a
 // network of namespaces (KX_NODES_CUT=1, and ENGINE is for a node %); database,
-// promote, split and outlive, with KX_NODES_PAIR="PRIMARY STANDBY SETTING..." (nodes_databases.js).
+// promote, split and outlive, with KX_NODES_PAIR="PRIMARY STANDBY SETTING..." (nodes_databases.js);
+// postmaster, member, agent, switchover, still, store and loss, with KX_NODES_PATRONI=PLACE
+// (nodes_patroni.js).
 // KX_NODES_ASYNC=1: the standby is asynchronous, and lacks the last second when it is
 // promoted; the nodes are told to accept that. KX_NODES_UNFENCED=1 is for a program
 // without fence: takes the constraint away that would still refuse a batch whose
@@ -28,6 +30,7 @@ const net = require('node:net');
 const { promisify } = require('node:util');
 const { Databases } = require('./nodes_databases.js');
 const { Cable } = require('./nodes_network.js');
+const { Members } = require('./nodes_patroni.js');
 const { FleetNode, activeOf, epochOf, freePort, soon } = require('./nodes_fleet.js');
 const { entriesUnder, pause } = require('./server.js');
 const { randomFrom } = require('./random.js');
@@ -47,6 +50,8 @@ const names = ['one', 'two', 'three', 'four', 'five', 'six']
   .slice(0, Number(process.env.KX_NODES_COUNT ?? 3));
 const databases = primary !== '' ?
   new Databases(primary, standby, settings, asynchronous) : undefined;
+const members = process.env.KX_NODES_PATRONI !== undefined ?
+  new Members(process.env.KX_NODES_PATRONI) : undefined;
 const faults = (process.env.KX_NODES_FAULTS ?? 'kill,freeze,stop,standby').split(',');
 
 // The address of the database, for nodes.
@@ -198,12 +203,12 @@ async function recovery(nodes, ready) {
   return performance.now() - begun;
 }
 
-// Milliseconds until a commit is acknowledged after the standby has been promoted, while
-// the old primary lives.
-async function outlived(nodes) {
+// Milliseconds until a commit is acknowledged after a fault that waits for it before it
+// heals.
+async function outlasted(nodes, strikes) {
   const begun = performance.now();
   let taken;
-  await databases.outlive(async () => {
+  await strikes(async () => {
     await acknowledged(nodes);
     taken = performance.now() - begun;
   });
@@ -217,8 +222,10 @@ async function strike(nodes, fault, figures) {
     figures[fault].push(await recovery(nodes, () => databases[change]()));
     return;
   }
-  if (fault === 'outlive') {
-    figures.outlive.push(await outlived(nodes));
+  const keeper = fault === 'outlive' ? databases : members;
+  if (keeper !== undefined) {
+    figures[fault] ??= [];
+    figures[fault].push(await outlasted(nodes, (until) => keeper[fault](until)));
     return;
   }
   if (fault === 'standby') {
@@ -344,14 +351,14 @@ async function main() {
   const clients = Array.from({ length: CLIENTS },
     (_, number) => ({ number, next: 0, sent: 0, acked: 0, position: '0.0' }));
   const figures = { rounds: 0, kill: [], freeze: [], stop: [], cut: [], database: [],
-    promote: [], split: [], outlive: [] };
+    promote: [], split: [] };
   const wrong = await run(nodes, clients, figures).catch((error) => [error]);
   console.log(`${ledger.sent} commits, ${ledger.acks.size} acknowledged, ` +
     `${ledger.late} of them late, ${ledger.refused} refused, ${ledger.unknown} unanswered`);
   console.log(`${reads.answered} session reads, ${reads.refused} refused, ` +
     `${reads.unanswered} unanswered`);
   for (const fault of faults.filter((one) => figures[one]?.length > 0))
-    console.log(`${fault}: ${databases ? 'a' : 'another'} node acknowledges after ` +
+    console.log(`${fault}: ${databases ?? members ? 'a' : 'another'} node acknowledges after ` +
       `${figures[fault].map(Math.round).join(', ')} ms`);
   if (wrong.length > 0) {
     console.log(linesOf(wrong).join('\n'));

@@ -131,4 +131,4 @@ class Databases {
   }
 }
 
-module.exports = { Databases };
+module.exports = { Databases, childrenOf };

@@ -8,6 +8,7 @@
 #   run.sh fault-nodes     several nodes in front of one database; another part
 #   run.sh [fault]         both
 #   run.sh prove           the long form of both
+#   run.sh prove-nodes     the long form of several nodes
 #
 # KX_FAULT_ONLY='nodes|cut off' runs the tests whose names this expression matches.
 set -u
@@ -20,12 +21,13 @@ form=${1:-fault}
 work=$BUILD/$form
 case $form in
 fault-server | fault-nodes) groups=${form#fault-} ;;
+prove-nodes) groups=nodes ;;
 *) groups='server nodes' ;;
 esac
 parts=0
 case $form in
-fault*) commits=3000 tasks=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
-prove) commits=100000 tasks=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
+fault*) commits=3000 tasks=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 members=2 troubles=postmaster,switchover severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
+prove*) commits=100000 tasks=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 members=36 troubles=postmaster,member,agent,switchover,still,store severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
 esac
 
 # part NAME COMMAND...: runs one test beside at most $lanes - 1 others, each with servers
@@ -231,7 +233,20 @@ nodes_cut() (
         postgres_resume && postgres_database nodes || exit 1
     node tests/fault/nodes.js "$1" "$2" 'postgresql://app@10.99.%.1/nodes'
 )
-export -f nodes_pair nodes_cut
+# nodes_patroni PROGRAM ROUNDS SETTING...: with three members that Patroni keeps
+nodes_patroni() (
+    . deploy/postgres.sh
+    . deploy/patroni.sh
+    place=$(mktemp -d)
+    export KX_NODES_PATRONI=$place
+    trap 'patroni_end "$place" a b c; patroni_end "$place" etcd; rm -rf "$place"' EXIT
+    chmod 711 "$place"
+    patroni_make "$place" "${@:3}" && patroni_begin "$place" etcd a b c && patroni_until "$place" \
+        "2 $(($# == 2 ? 0 : 1))" && patroni_query "$place" 'CREATE ROLE app LOGIN' &&
+        patroni_query "$place" 'CREATE DATABASE nodes OWNER app' || exit 1
+    node tests/fault/nodes.js "$1" "$2" "$(patroni_engine "$place" nodes app)"
+)
+export -f nodes_pair nodes_cut nodes_patroni
 
 cut_power() {
     KX_POWER=$1 KX_POWER_LIBRARY=$work/power.so \
@@ -370,6 +385,11 @@ nodes_parts() {
         bash -c "nodes_pair $program $splits"
     part "a primary that is replaced and lives on $splits times" env KX_NODES_FAULTS=outlive \
         bash -c "nodes_pair $program $splits"
+    part "members of Patroni killed, stopped and without their store, $members times" \
+        env KX_NODES_FAULTS="$troubles" bash -c "nodes_patroni $program $members \
+        'synchronous_mode: true' 'synchronous_mode_strict: true'"
+    part 'an asynchronous failover of Patroni that loses commits is found' bash -c 'finds_flaw env \
+        KX_NODES_ASYNC=1 KX_NODES_FAULTS=loss bash -c "nodes_patroni $program 1"'
     part 'an asynchronous standby that is promoted is found' bash -c 'finds_flaw env \
         KX_NODES_ASYNC=1 KX_NODES_FAULTS=promote bash -c "nodes_pair $program 1 synchronous_standby_names="'
     part 'a COMMIT that does not wait for the disk is found' bash -c 'finds_flaw env \
