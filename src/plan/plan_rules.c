@@ -28,9 +28,14 @@ static bool has_read(const struct index *rule, struct kx_slice key)
            kx_compare(key, row_position_key(&rule->build.resume)) <= 0;
 }
 
-static bool is_same_value(const struct record *a, const struct record *b)
+/* Returns whether the commit has not changed the value. An entry that has
+ * expired is gone, so what is written in its place is new. */
+static bool is_unchanged(const struct plan *plan, const struct ruled *entry)
 {
-    return a->encoding == b->encoding && kx_equal(a->value, b->value);
+    const struct record *before = &entry->before;
+    return entry->had && entry->has && !record_expired(before, plan->now_ms) &&
+           before->encoding == entry->now.encoding &&
+           kx_equal(before->value, entry->now.value);
 }
 
 static bool is_sum(const struct plan *plan, size_t mutation)
@@ -113,7 +118,6 @@ static enum kx_status find_before(struct plan *plan, const struct ruled *entry,
     return copy(mem, before) ? KX_OK : KX_NO_MEMORY;
 }
 
-/* An entry that has expired is gone, so what is written in its place is new. */
 static bool is_no_worse(const struct plan *plan, const struct ruled *entry,
                         const struct kx_violation *before,
                         const struct kx_violation *now)
@@ -164,7 +168,7 @@ enum kx_status plan_rules_update(struct plan *plan, size_t count)
         struct ruled entry = {.key = change.key};
         entry.had = plan_client_record(change.before, &entry.before);
         entry.has = plan_client_record(change.now, &entry.now);
-        if (entry.had && entry.has && is_same_value(&entry.before, &entry.now))
+        if (is_unchanged(plan, &entry))
             continue;
         for (size_t n = 0; status == KX_OK && n < catalog->rule_count; n++) {
             entry.rule = catalog->rules[n];
