@@ -155,6 +155,23 @@ answers 200 PUT /rules/old '{"prefix":["old"],"bounds":{"max":2}}'
 wait_until rule_is old conflicted
 put old/4 0
 
+test_case 'the command line declares rules, and lists what violates them'
+is 'the list' "$("$KINDEX" rule ls -o raw | tr '\n' ' ')" 'old orders stock '
+is 'the table' "$("$KINDEX" rule ls -o table | sed -n 2p | tr -s ' ')" 'old conflicted 2 ["old"]'
+"$KINDEX" rule violations old -o table >"$work/out"
+is 'the status with violations' $? 4
+is 'the violations' "$(cat "$work/out")" $'old/1  needs a number of at most 2\nold/3  needs a number of at most 2'
+"$KINDEX" rule violations orders >"$work/out"
+is 'the status without' $? 0
+is 'a dry run' "$("$KINDEX" rule put old2 --dry-run '{"prefix":["old"],"bounds":{"max":2}}' -o json | jq -c '[.dry, .violations]')" '[true,2]'
+echo '{"prefix":["old"],"bounds":{"max":3}}' >"$work/rule"
+is 'a rule of a file' "$("$KINDEX" rule put old3 -f "$work/rule" -o json | jq -r .name)" old3
+is 'one rule' "$("$KINDEX" rule show old3 -o json | jq -c .bounds)" '{"max":3}'
+"$KINDEX" rule rm old3
+is 'the status of rm' $? 0
+"$KINDEX" rule rm old3 2>"$work/out"
+is 'the status of rm without a rule' $? 3
+
 test_case 'entries expire as a rule says'
 answers 201 PUT /rules/sessions '{"prefix":["sessions"],"ttl":{"default":"30m","max":"1h","from":"/until"}}'
 minutes_left() { # WHAT MINUTES

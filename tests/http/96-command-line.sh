@@ -614,8 +614,8 @@ complains '--prefix excludes keys'
 
 test_case 'help, completion and the manual page know every command'
 kindex --help
-commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^((index|queue|token|engine|cluster) )?[a-z-]+' |
-    grep -vx 'serve\|COMMAND\|help\|index\|queue\|token\|engine\|cluster')
+commands=$(awk '$1 == "kindex" { print $2, $3 }' "$work/out" | grep -oE '^((index|queue|rule|token|engine|cluster) )?[a-z-]+' |
+    grep -vx 'serve\|COMMAND\|help\|index\|queue\|rule\|token\|engine\|cluster')
 is 'some commands' "$([ "$(wc -l <<<"$commands")" -ge 15 ] && echo yes)" yes
 kindex man
 cp "$work/out" "$work/page"
