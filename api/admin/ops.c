@@ -84,7 +84,7 @@ void ops_service(struct request *request, struct reply *reply)
              "\"explain\":\"/explain\",\"watch\":\"/watch\","
              "\"atomic\":\"/atomic\",\"bulk\":\"/bulk\","
              "\"indexes\":\"/indexes\","
-             "\"rules\":\"/rules\","
+             "\"rules\":\"/rules\",\"usage\":\"/usage\","
              "\"queues\":\"/queues\","
              "\"tokens\":\"/tokens\",\"backup\":\"/backup\","
              "\"live\":\"/livez\",\"ready\":\"/readyz\","

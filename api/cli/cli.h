@@ -210,6 +210,7 @@ int cli_rule_show(struct cli *cli);
 int cli_rule_put(struct cli *cli);
 int cli_rule_violations(struct cli *cli);
 int cli_rule_rm(struct cli *cli);
+int cli_usage(struct cli *cli);
 int cli_token_create(struct cli *cli);
 int cli_token_ls(struct cli *cli);
 int cli_token_show(struct cli *cli);

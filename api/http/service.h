@@ -20,7 +20,7 @@ struct issuer;
 struct identities;
 struct workers;
 
-enum { ROUTES_MAX = 72, STATUS_CLASSES = 6 };
+enum { ROUTES_MAX = 80, STATUS_CLASSES = 6 };
 
 /* Results of requests that this node forwards to the active node. */
 enum forwarded {

@@ -69,5 +69,7 @@ handler_fn rule_show;
 handler_fn rule_put;
 handler_fn rule_drop;
 handler_fn rule_violations;
+/* GET /usage: the totals of rules with a quota. */
+handler_fn usage_get;
 
 #endif

@@ -501,3 +501,103 @@ void rule_drop(struct request *request, struct reply *reply)
     else
         request_read(request, refuse_drop, NULL);
 }
+
+/* ---- GET /usage ---------------------------------------------------------- */
+
+struct usage_page {
+    struct kx_slice prefix;
+    size_t limit;
+    size_t count;
+    bool more;
+};
+
+static void write_limit(const char *name, uint64_t amount, bool *some,
+                        struct kx_buffer *out)
+{
+    char text[64];
+    if (amount == 0)
+        return;
+    snprintf(text, sizeof text, "%s\"%s\":%" PRIu64, *some ? "," : "", name,
+             amount);
+    kx_add_text(out, text);
+    *some = true;
+}
+
+static void write_usage(struct kx_slice rule, const struct kx_quota *quota,
+                        const struct kx_usage *usage, struct kx_buffer *out)
+{
+    bool some = false;
+    kx_add_text(out, "{\"rule\":");
+    kx_json_escape(rule, out);
+    kx_add_text(out, ",\"prefix\":");
+    kx_key_to_json(usage->key, out);
+    add_number("entries", usage->entries, out);
+    add_number("bytes", usage->bytes, out);
+    kx_add_text(out, ",\"limit\":{");
+    write_limit("entries", quota->entries, &some, out);
+    write_limit("bytes", quota->bytes, &some, out);
+    kx_add_text(out, "}}");
+}
+
+/* Appends the totals of one rule. KX_OK, also for a rule without any. */
+static enum kx_status write_totals(struct request *request,
+                                   struct usage_page *page,
+                                   struct kx_slice rule, struct kx_buffer *out)
+{
+    struct kx_quota quota;
+    struct kx_usage usage;
+    if (!kx_rule_quota(request->reader, rule, &quota))
+        return KX_OK;
+    enum kx_status status = kx_usage(request->reader, rule, page->prefix);
+    if (status == KX_RULE_ABSENT)
+        return KX_OK;
+    while (status == KX_OK && !page->more) {
+        status = kx_usage_next(request->reader, &usage);
+        page->more = status == KX_OK && page->count == page->limit;
+        if (status != KX_OK || page->more)
+            break;
+        kx_add(out, ",", page->count++ > 0);
+        write_usage(rule, &quota, &usage, out);
+    }
+    return status == KX_END ? KX_OK : status;
+}
+
+static void show_usage(struct request *request, struct reply *reply, void *arg)
+{
+    struct usage_page *page = arg;
+    struct kx_rule_info info;
+    struct kx_fault fault = {.detail = ""};
+    if (!access_key(request, reply, SCOPE_LIST, page->prefix))
+        return;
+    answer_json(reply, 200);
+    kx_add_text(&reply->body, "{\"usage\":[");
+    kx_read_begin(request->reader);
+    for (size_t n = 0; fault.status == KX_OK && !page->more &&
+                       kx_rule_at(request->reader, n, &info) == KX_OK;
+         n++)
+        fault.status = write_totals(request, page, info.name, &reply->body);
+    reply->flush = kx_read_end(request->reader);
+    kx_add_text(&reply->body,
+                page->more ? "],\"more\":true}" : "],\"more\":false}");
+    if (fault.status != KX_OK)
+        refuse_read(request, reply, &fault, kx_slice(NULL, 0));
+}
+
+void usage_get(struct request *request, struct reply *reply)
+{
+    struct query_params query;
+    struct input_error error;
+    struct kx_buffer prefix;
+    struct usage_page page = {.limit = PAGE_LIMIT_DEFAULT};
+    kx_buffer_init(&prefix, request->memory);
+    if (!query_params_read(request->query, TAKES_PREFIX | TAKES_LIMIT,
+                           request->memory, &query, &error) ||
+        !query_params_limit(&query, &page.limit, &error) ||
+        (query_params_has(&query, PARAMETER_PREFIX) &&
+         !query_params_key(&query, PARAMETER_PREFIX, &prefix, &error))) {
+        input_error_reply(request, reply, &error);
+        return;
+    }
+    page.prefix = kx_buffer_slice(&prefix);
+    request_read(request, show_usage, &page);
+}

@@ -67,6 +67,7 @@ static const struct route ROWS[] = {
     {METHOD_PUT,    "/rules/{name}",            "putRule",        SCOPE_INDEX, BODY_ENVELOPE, rule_put, COMMITS},
     {METHOD_DELETE, "/rules/{name}",            "dropRule",       SCOPE_INDEX, BODY_NONE,     rule_drop, COMMITS},
     {METHOD_GET,    "/rules/{name}/violations", "listViolations", SCOPE_LIST,  BODY_NONE,     rule_violations, 0},
+    {METHOD_GET,    "/usage",                   "getUsage",       SCOPE_LIST,  BODY_NONE,     usage_get, 0},
 
     /* Queues: indexes from which jobs are claimed. */
     {METHOD_GET,  "/queues",                "listQueues",  SCOPE_LIST,  BODY_NONE,     queue_list, 0},

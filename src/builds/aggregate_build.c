@@ -25,7 +25,8 @@ struct aggregate_step {
 static bool is_needed(const struct index *index)
 {
     return index->state == KX_INDEX_BUILDING &&
-           declaration_aggregates(index->declaration);
+           declaration_aggregates(index->declaration) &&
+           index->declaration->rule == NULL;
 }
 
 static enum kx_status refuse(struct aggregate_step *step, struct kx_slice key)

@@ -9,11 +9,14 @@
 #include <talloc.h>
 
 #include "commit/job.h"
+#include "plan/plan_index.h"
 #include "rules/rule.h"
 
+/* One step. plan: the totals of a quota; NULL for a rule without one. */
 struct rule_check {
     struct sweep sweep;
     struct rule_work work;
+    struct plan *plan;
 };
 
 static bool is_needed(const struct index *index)
@@ -28,7 +31,27 @@ static enum kx_status begin(struct sweep *sweep)
     rule_work_init(&check->work, sweep);
     sweep->prefix = sweep->index->declaration->prefix;
     build_progress_begin(&sweep->batch.build);
+    if (!sweep->index->declaration->rule->quota.declared)
+        return KX_OK;
+    check->plan = plan_create(&sweep->writer->base);
+    if (check->plan == NULL)
+        return KX_NO_MEMORY;
+    check->plan->stamp++;
     return KX_OK;
+}
+
+/* Adds the entry to the total of its group. */
+static enum kx_status add_totals(struct rule_check *check, struct kx_slice key,
+                                 const struct record *record)
+{
+    struct extract *extract = &check->plan->now;
+    struct index *rule = check->sweep.index;
+    enum kx_status status =
+        extract_keys(extract, rule->declaration, key, record);
+    return status == KX_OK && extract->count > 0
+               ? plan_aggregate_add(check->plan, rule, extract_key(extract, 0),
+                                    extract_totals(extract), false)
+               : status;
 }
 
 static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
@@ -43,8 +66,12 @@ static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
     sweep->batch.build.done++;
     if (!declaration_covers(declaration, key))
         return KX_OK;
-    enum kx_status status =
-        rule_test(declaration->rule, &record, &check->work, &violation);
+    enum kx_status status = KX_OK;
+    if (check->plan != NULL)
+        status = add_totals(check, key, &record);
+    if (status == KX_OK)
+        status =
+            rule_test(declaration->rule, &record, &check->work, &violation);
     if (status != KX_RULE_VIOLATED)
         return status;
     sweep->batch.index_conflicts++;
@@ -52,25 +79,45 @@ static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
     return KX_OK;
 }
 
-/* A rule is on disk before it is seen to be ready: a client may rely on it. */
-static enum kx_status finish(struct sweep *sweep, enum kx_status status)
+/* A plan that was applied belongs to the store. */
+static enum kx_status apply(struct rule_check *check)
+{
+    struct plan *plan = check->plan;
+    check->plan = NULL;
+    if (plan != NULL)
+        plan_end(plan, true);
+    check->sweep.batch.plan = plan;
+    return job_apply(check->sweep.writer, &check->sweep.batch);
+}
+
+/* A rule is ready only when that is on disk: a client may rely on it. A batch
+ * with a plan cannot wait for the disk, so that the last step has none. */
+static enum kx_status complete(struct sweep *sweep)
 {
     struct batch *batch = &sweep->batch;
     const struct index *index = sweep->index;
-    if (status != KX_OK && status != KX_END)
-        return status;
-    if (status == KX_OK)
-        return job_apply(sweep->writer, batch);
     bool violated = index->conflicts + (uint64_t)batch->index_conflicts != 0;
     batch->state = violated ? KX_INDEX_CONFLICTED : KX_INDEX_READY;
     batch->durable = true;
     batch->build.total = batch->build.done;
-    status = job_apply(sweep->writer, batch);
+    enum kx_status status = job_apply(sweep->writer, batch);
     if (status == KX_OK)
         kx_log(KX_LOG_INFO, "rule-checked",
                "rule=%s state=%s read=%" PRIu64 " violations=%" PRIu64,
                index->declaration->name_text, kx_rule_state_text(index->state),
                index->build.done, index->conflicts);
+    return status;
+}
+
+static enum kx_status finish(struct sweep *sweep, enum kx_status status)
+{
+    struct rule_check *check = (struct rule_check *)sweep;
+    bool adds = check->plan != NULL && overlay_size(check->plan->overlay) > 0;
+    if (status == KX_END && !adds)
+        status = complete(sweep);
+    else if (status == KX_OK || status == KX_END)
+        status = apply(check);
+    talloc_free(check->plan);
     return status;
 }
 

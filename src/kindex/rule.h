@@ -29,6 +29,33 @@ enum kx_status kx_rule_find(struct kx_reader *reader, struct kx_slice name,
 enum kx_status kx_rule_at(struct kx_reader *reader, size_t n,
                           struct kx_rule_info *info_out);
 
+/* The totals of a rule with a quota, of which each is for the keys that begin
+ * with `key`. An entry that has expired counts until it is removed. */
+struct kx_usage {
+    struct kx_slice key;
+    uint64_t entries;
+    uint64_t bytes; /* of keys and values */
+};
+/* What a quota allows; 0: any. */
+struct kx_quota {
+    uint64_t entries;
+    uint64_t bytes;
+};
+/* Inside a view. False: there is no such rule, or it has no quota. */
+bool kx_rule_quota(struct kx_reader *reader, struct kx_slice name,
+                   struct kx_quota *quota_out);
+
+/* Begins a scan of those totals of a rule with a quota that are for keys under
+ * the prefix, or around it. Inside a view; kx_scan_end ends it. KX_OK;
+ * KX_RULE_ABSENT: there is no such rule, it has no quota, or another prefix;
+ * KX_NO_MEMORY, KX_FAILED. kx_usage_next: KX_OK, with a key that is valid until
+ * the next call; KX_END, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status kx_usage(struct kx_reader *reader, struct kx_slice name,
+                        struct kx_slice prefix);
+/* Returns the next totals of that scan. */
+enum kx_status kx_usage_next(struct kx_reader *reader,
+                             struct kx_usage *usage_out);
+
 /* What is wrong with an entry. */
 struct kx_violation {
     const char *member;       /* of the declaration: "schema", "ttl" ... */

@@ -346,16 +346,110 @@ static enum kx_status update_index_totals(struct plan *plan,
     return status;
 }
 
-static enum kx_status update_all_totals(struct plan *plan, size_t count)
+static enum kx_status update_all_totals(struct plan *plan,
+                                        struct index *const *list,
+                                        size_t list_count, size_t count)
+{
+    enum kx_status status = KX_OK;
+    for (size_t n = 0; status == KX_OK && n < list_count; n++)
+        if (declaration_aggregates(list[n]->declaration) &&
+            index_maintained(list[n]))
+            status = update_index_totals(plan, list[n], count);
+    return status;
+}
+
+/* ---- Quotas --------------------------------------------------------------
+ * The totals of a quota are those of an aggregate index. A commit is refused if
+ * it makes a total grow that is then beyond the quota: one that was beyond it
+ * before may shrink. */
+
+/* Returns the totals of a group before the commit: the changes after the first
+ * `count` are of rows. */
+static struct rule_totals totals_before(const struct plan *plan, size_t count,
+                                        struct kx_slice group,
+                                        struct rule_totals now)
+{
+    struct record row;
+    for (size_t i = count; i < overlay_change_count(plan->overlay); i++) {
+        struct change change = overlay_change(plan->overlay, i);
+        if (kx_equal(change.key, group))
+            return rule_totals_of(record_read(change.before, &row)
+                                      ? row.value
+                                      : kx_slice(NULL, 0));
+    }
+    return now;
+}
+
+static bool is_beyond(uint64_t most, uint64_t before, uint64_t now)
+{
+    return most != 0 && now > most && now > before;
+}
+
+/* Compares the total of the entry's group with the quota. */
+static enum kx_status check_group(struct plan *plan, const struct index *rule,
+                                  size_t count, struct kx_slice key)
+{
+    const struct rule_quota *quota = &rule->declaration->rule->quota;
+    struct kx_slice group = extract_key(&plan->now, 0);
+    struct record row;
+    enum kx_status status = find_group(plan, rule, group, &row);
+    if (status != KX_OK)
+        return status == KX_ABSENT ? KX_OK : status;
+    struct rule_totals now = rule_totals_of(row.value);
+    if (!is_beyond(quota->entries, 0, now.entries) &&
+        !is_beyond(quota->bytes, 0, now.bytes))
+        return KX_OK;
+    struct rule_totals before = totals_before(plan, count, group, now);
+    struct plan_excess excess = {
+        .rule = rule,
+        .key = key,
+        .group = group,
+        .entries = is_beyond(quota->entries, before.entries, now.entries),
+        .bytes = is_beyond(quota->bytes, before.bytes, now.bytes),
+        .began = (quota->entries == 0 || before.entries <= quota->entries) &&
+                 (quota->bytes == 0 || before.bytes <= quota->bytes)};
+    return excess.entries || excess.bytes ? plan_rules_exceed(plan, &excess)
+                                          : KX_OK;
+}
+
+/* Returns whether the change adds an entry, or bytes to one. */
+static bool grows(const struct change *change, struct record *now_out)
+{
+    struct record before;
+    return plan_client_record(change->now, now_out) &&
+           (!plan_client_record(change->before, &before) ||
+            now_out->value.size > before.value.size);
+}
+
+static enum kx_status check_quota(struct plan *plan, const struct index *rule,
+                                  size_t count)
+{
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < count; i++) {
+        struct change change = overlay_change(plan->overlay, i);
+        struct record record;
+        if (!grows(&change, &record) ||
+            !declaration_covers(rule->declaration, change.key))
+            continue;
+        status =
+            extract_keys(&plan->now, rule->declaration, change.key, &record);
+        if (status == KX_OK && plan->now.count > 0)
+            status = check_group(plan, rule, count, change.key);
+    }
+    return status;
+}
+
+/* Compares the changes with the rules, and keeps the totals of quotas. */
+static enum kx_status update_rules(struct plan *plan, size_t count)
 {
     const struct catalog *catalog = plan->catalog;
-    enum kx_status status = KX_OK;
-    for (size_t n = 0; status == KX_OK && n < catalog->count; n++) {
-        struct index *index = catalog->indexes[n];
-        if (declaration_aggregates(index->declaration) &&
-            index_maintained(index))
-            status = update_index_totals(plan, index, count);
-    }
+    enum kx_status status = plan_rules_update(plan, count);
+    if (status == KX_OK)
+        status =
+            update_all_totals(plan, catalog->rules, catalog->rule_count, count);
+    for (size_t n = 0; status == KX_OK && n < catalog->rule_count; n++)
+        if (catalog->rules[n]->declaration->rule->quota.declared)
+            status = check_quota(plan, catalog->rules[n], count);
     return status;
 }
 
@@ -784,7 +878,7 @@ enum kx_status plan_index_update(struct plan *plan)
     }
     enum kx_status status = KX_OK;
     if (plan->catalog->rule_count > 0)
-        status = plan_rules_update(plan, count);
+        status = update_rules(plan, count);
     if (status != KX_OK || plan->catalog->count == 0)
         return status;
     status = each_effect(plan, count, remove_old);
@@ -792,5 +886,7 @@ enum kx_status plan_index_update(struct plan *plan)
         status = each_effect(plan, count, promote);
     if (status == KX_OK)
         status = each_effect(plan, count, add_new);
-    return status == KX_OK ? update_all_totals(plan, count) : status;
+    return status == KX_OK ? update_all_totals(plan, plan->catalog->indexes,
+                                               plan->catalog->count, count)
+                           : status;
 }

@@ -6,6 +6,8 @@
  * so only what is written is tested. */
 #include "plan/plan_rules.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <talloc.h>
 
 #include "plan/plan_cost.h"
@@ -198,5 +200,47 @@ enum kx_status plan_rules_expiry(struct plan *plan, struct kx_slice key,
         if (status != KX_OK)
             return status;
     }
+    return KX_OK;
+}
+
+/* Appends "at most 10 entries under [...]". */
+static void describe_excess(const struct plan_excess *excess,
+                            struct kx_buffer *out)
+{
+    const struct declaration *declaration = excess->rule->declaration;
+    const struct rule_quota *quota = &declaration->rule->quota;
+    size_t skip = declaration->name_key.size;
+    char text[64];
+    struct kx_buffer child;
+    kx_buffer_init(&child, out->owner);
+    kx_add_slice(&child, declaration->prefix);
+    kx_add(&child, excess->group.data + skip, excess->group.size - skip);
+    snprintf(text, sizeof text, "at most %" PRIu64 " %s under ",
+             excess->entries ? quota->entries : quota->bytes,
+             excess->entries ? "entries" : "bytes");
+    kx_add_text(out, text);
+    kx_key_to_json(kx_buffer_slice(&child), out);
+    out->failed |= child.failed;
+    kx_buffer_free(&child);
+}
+
+enum kx_status plan_rules_exceed(struct plan *plan,
+                                 const struct plan_excess *excess)
+{
+    struct ruled entry = {.rule = (struct index *)excess->rule,
+                          .key = excess->key};
+    struct kx_buffer *expected = &plan->rules.expected;
+    kx_buffer_clear(expected);
+    describe_excess(excess, expected);
+    if (expected->failed)
+        return KX_NO_MEMORY;
+    struct kx_violation violation = {.member = "quota",
+                                     .expected = kx_buffer_slice(expected)};
+    if (!excess->rule->declaration->rule->quota.warns)
+        return refuse(plan, &entry, &violation);
+    if (excess->began)
+        kx_log(KX_LOG_WARNING, "quota-exceeded", "rule=%s needs=\"%.*s\"",
+               excess->rule->declaration->name_text, (int)expected->size,
+               (const char *)expected->data);
     return KX_OK;
 }

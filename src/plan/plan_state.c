@@ -24,38 +24,8 @@ static void add_delta(struct count_delta *list, size_t *count,
 
 /* Kept separately for each commit until it holds: a refused commit must not
  * count. */
-void plan_count(struct plan *plan, struct index *index, int64_t entries)
+void plan_count_delta(struct plan *plan, struct count_delta delta)
 {
-    struct count_delta delta = {.index = index, .entries = entries};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_conflicts(struct plan *plan, struct index *index,
-                          int64_t conflicts)
-{
-    struct count_delta delta = {.index = index, .conflicts = conflicts};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_write(struct plan *plan, struct index *index)
-{
-    struct count_delta delta = {.index = index, .writes = 1};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_forgotten(struct plan *plan, struct index *index,
-                          uint64_t stamp)
-{
-    struct count_delta delta = {
-        .index = index, .entries = -1, .writes = 1, .history = stamp};
-    add_delta(plan->deltas, &plan->delta_count, delta);
-}
-
-void plan_count_adopted(struct plan *plan, struct index *index,
-                        enum kx_adopted kind)
-{
-    struct count_delta delta = {.index = index};
-    delta.adopted[kind] = 1;
     add_delta(plan->deltas, &plan->delta_count, delta);
 }
 

@@ -69,20 +69,51 @@ struct plan {
 /* ---- Counts --------------------------------------------------------------
  * Kept for the present commit, and added to the plan's when it holds. */
 
+/* Adds a change of the counts of one index. */
+void plan_count_delta(struct plan *plan, struct count_delta delta);
+
 /* Adds to the number of entries of an index (NULL: of the clients). */
-void plan_count(struct plan *plan, struct index *index, int64_t entries);
+static inline void plan_count(struct plan *plan, struct index *index,
+                              int64_t entries)
+{
+    plan_count_delta(plan,
+                     (struct count_delta){.index = index, .entries = entries});
+}
+
 /* Adds to the number of conflict rows. */
-void plan_count_conflicts(struct plan *plan, struct index *index,
-                          int64_t conflicts);
+static inline void plan_count_conflicts(struct plan *plan, struct index *index,
+                                        int64_t conflicts)
+{
+    plan_count_delta(
+        plan, (struct count_delta){.index = index, .conflicts = conflicts});
+}
+
 /* Counts a row of the index that is put or removed. */
-void plan_count_write(struct plan *plan, struct index *index);
+static inline void plan_count_write(struct plan *plan, struct index *index)
+{
+    plan_count_delta(plan, (struct count_delta){.index = index, .writes = 1});
+}
+
 /* Counts a tombstone with this stamp that is removed: the index's history
  * begins after it. */
-void plan_count_forgotten(struct plan *plan, struct index *index,
-                          uint64_t stamp);
+static inline void plan_count_forgotten(struct plan *plan, struct index *index,
+                                        uint64_t stamp)
+{
+    plan_count_delta(plan, (struct count_delta){.index = index,
+                                                .entries = -1,
+                                                .writes = 1,
+                                                .history = stamp});
+}
+
 /* Counts a hand-kept entry that the index has taken over. */
-void plan_count_adopted(struct plan *plan, struct index *index,
-                        enum kx_adopted kind);
+static inline void plan_count_adopted(struct plan *plan, struct index *index,
+                                      enum kx_adopted kind)
+{
+    struct count_delta delta = {.index = index};
+    delta.adopted[kind] = 1;
+    plan_count_delta(plan, delta);
+}
+
 /* Ends the present commit or step of a job, and keeps or drops its changes and
  * counts. */
 void plan_end(struct plan *plan, bool keep);

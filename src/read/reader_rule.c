@@ -37,6 +37,68 @@ enum kx_status kx_rule_at(struct kx_reader *reader, size_t n,
     return KX_OK;
 }
 
+/* ---- Totals of quotas ---------------------------------------------------- */
+
+static struct index *find_quota(struct kx_reader *reader, struct kx_slice name)
+{
+    struct index *rule = catalog_rule(reader->store->catalog, name);
+    return rule != NULL && rule->declaration->rule->quota.declared ? rule
+                                                                   : NULL;
+}
+
+bool kx_rule_quota(struct kx_reader *reader, struct kx_slice name,
+                   struct kx_quota *quota_out)
+{
+    const struct index *rule = find_quota(reader, name);
+    if (rule == NULL)
+        return false;
+    const struct rule_quota *quota = &rule->declaration->rule->quota;
+    *quota_out = (struct kx_quota){quota->entries, quota->bytes};
+    return true;
+}
+
+enum kx_status kx_usage(struct kx_reader *reader, struct kx_slice name,
+                        struct kx_slice prefix)
+{
+    struct index *rule = find_quota(reader, name);
+    struct kx_range range = {.yields = false};
+    struct kx_buffer end;
+    if (rule == NULL ||
+        !declaration_prefixes_overlap(rule->declaration->prefix, prefix))
+        return KX_RULE_ABSENT;
+    size_t skip = rule->declaration->prefix.size;
+    if (prefix.size <= skip || rule->declaration->rule->quota.depth == 0)
+        return reader_scan_rule(reader, rule, &range);
+    kx_buffer_init(&end, reader);
+    range.start = kx_slice(prefix.data + skip, prefix.size - skip);
+    kx_add_slice(&end, range.start);
+    kx_add_byte(&end, 0xff);
+    range.end = kx_buffer_slice(&end);
+    enum kx_status status =
+        end.failed ? KX_NO_MEMORY : reader_scan_rule(reader, rule, &range);
+    kx_buffer_free(&end);
+    return status;
+}
+
+enum kx_status kx_usage_next(struct kx_reader *reader,
+                             struct kx_usage *usage_out)
+{
+    struct kx_entry entry;
+    const struct declaration *declaration = reader->index->declaration;
+    enum kx_status status = kx_scan_next(reader, &entry);
+    if (status != KX_OK)
+        return status;
+    size_t skip = declaration->name_key.size;
+    struct rule_totals totals = rule_totals_of(entry.value.data);
+    kx_buffer_clear(&reader->primary);
+    kx_add_slice(&reader->primary, declaration->prefix);
+    kx_add(&reader->primary, entry.key.data + skip, entry.key.size - skip);
+    *usage_out = (struct kx_usage){.key = kx_buffer_slice(&reader->primary),
+                                   .entries = totals.entries,
+                                   .bytes = totals.bytes};
+    return reader->primary.failed ? KX_NO_MEMORY : KX_OK;
+}
+
 /* ---- Tests of entries ---------------------------------------------------- */
 
 struct kx_rule {

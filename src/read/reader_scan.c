@@ -141,6 +141,28 @@ enum kx_status kx_scan_index(struct kx_reader *reader, struct kx_slice name,
     return begin_rows(reader, range);
 }
 
+enum kx_status reader_scan_rule(struct kx_reader *reader, struct index *rule,
+                                const struct kx_range *range)
+{
+    kx_scan_end(reader);
+    reader->index = rule;
+    reader->reverse = false;
+    reader_bounds(reader, rule->declaration->name_key, range);
+    return begin_rows(reader, range);
+}
+
+/* A row of a rule has totals. */
+static enum kx_status show_totals(const struct kx_reader *reader,
+                                  struct kx_slice key,
+                                  const struct record *record,
+                                  struct kx_entry *entry_out)
+{
+    if (record->index != reader->index->id)
+        return KX_ABSENT;
+    record_show(record, key, entry_out);
+    return KX_OK;
+}
+
 /* The entry of a row of the scan. KX_ABSENT: it is hidden. In an index scan a
  * row with another id belongs to a dropped index of the same name. */
 static enum kx_status show_row(struct kx_reader *reader, struct kx_slice key,
@@ -150,6 +172,8 @@ static enum kx_status show_row(struct kx_reader *reader, struct kx_slice key,
     struct record record;
     if (!record_read(bytes, &record))
         return KX_FAILED;
+    if (reader->index != NULL && reader->index->declaration->rule != NULL)
+        return show_totals(reader, key, &record, entry_out);
     if (reader->index != NULL)
         return reader_resolve(reader, reader->index, key, &record, entry_out);
     if (!catalog_show(reader->store->catalog, &record, reader->now_ms))

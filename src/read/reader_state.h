@@ -129,6 +129,11 @@ static inline enum kx_status reader_find(struct kx_reader *reader,
 void reader_bounds(struct kx_reader *reader, struct kx_slice name,
                    const struct kx_range *range);
 
+/* Begins a scan of the rows of a rule: kx_scan_next returns the totals as
+ * entries. KX_OK, KX_NO_MEMORY, KX_FAILED. */
+enum kx_status reader_scan_rule(struct kx_reader *reader, struct index *rule,
+                                const struct kx_range *range);
+
 /* Narrows the bounds of a scan of reader->index, or of the entries, to what
  * follows a position in the direction of reader->reverse; empty: nothing is
  * narrowed. */

@@ -9,6 +9,7 @@
 #include "json/json_number.h"
 #include "rules/json_schema.h"
 #include "schema/declaration_parse.h"
+#include "schema/totals.h"
 #include "v8/v8_date.h"
 
 /* ---- The value of an entry ----------------------------------------------- */
@@ -446,6 +447,160 @@ enum kx_status rule_expiry(const struct rule *rule, struct record *record,
     return KX_OK;
 }
 
+/* ---- Quotas -------------------------------------------------------------- */
+
+/* Reads the largest whole numbers that doubles have without gaps. */
+static enum kx_status read_amount(struct declaration_parse *parse,
+                                  struct kx_slice value, const char *what,
+                                  uint64_t *amount_out)
+{
+    double amount = 0;
+    if (kx_json_type(value) != KX_JSON_NUMBER ||
+        !kx_number_parse(value, &amount) || amount < 1 ||
+        amount > 9007199254740992.0 || amount != floor(amount))
+        return declaration_parse_bad(
+            parse, "%s are a whole number from 1 to 2^53", what);
+    *amount_out = (uint64_t)amount;
+    return KX_OK;
+}
+
+static enum kx_status read_entries(struct declaration_parse *parse,
+                                   struct kx_slice value, void *target)
+{
+    struct rule_quota *quota = target;
+    return read_amount(parse, value, "entries", &quota->entries);
+}
+
+/* Reads a size with its unit, such as "10GiB". 0: the text is no size, or the
+ * size is too large. */
+static uint64_t size_of(struct kx_slice text)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+    uint64_t number = 0;
+    size_t digits = 0;
+    for (; digits < text.size && digits < 6 &&
+           (uint8_t)(text.data[digits] - '0') < 10;
+         digits++)
+        number = number * 10 + (uint64_t)(text.data[digits] - '0');
+    struct kx_slice unit = kx_slice(text.data + digits, text.size - digits);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (kx_equal(unit, kx_text(units[i])))
+            return number << (10 * (i + 1));
+    return 0;
+}
+
+static enum kx_status read_bytes(struct declaration_parse *parse,
+                                 struct kx_slice value, void *target)
+{
+    struct rule_quota *quota = target;
+    struct kx_slice text;
+    if (kx_json_type(value) != KX_JSON_STRING)
+        return read_amount(parse, value, "bytes", &quota->bytes);
+    enum kx_status status = declaration_parse_text(parse, value, &text);
+    if (status != KX_OK)
+        return status;
+    quota->bytes = size_of(text);
+    return quota->bytes != 0
+               ? KX_OK
+               : declaration_parse_bad(parse, "bytes are a number, or a size "
+                                              "such as \"10GiB\", from "
+                                              "\"1KiB\" to \"999999TiB\"");
+}
+
+static enum kx_status read_quota_depth(struct declaration_parse *parse,
+                                       struct kx_slice value, void *target)
+{
+    struct rule_quota *quota = target;
+    enum kx_status status =
+        declaration_parse_count(parse, value,
+                                "how many parts after the prefix the keys of "
+                                "one total share",
+                                &quota->depth);
+    if (status == KX_OK && quota->depth > KX_FIELDS_MAX)
+        return declaration_parse_bad(parse, "at most %d", KX_FIELDS_MAX);
+    return status;
+}
+
+static enum kx_status read_over(struct declaration_parse *parse,
+                                struct kx_slice value, void *target)
+{
+    static const char *const words[] = {"refuse", "warn", NULL};
+    struct rule_quota *quota = target;
+    size_t word = 0;
+    enum kx_status status = declaration_parse_word(parse, value, words, &word);
+    quota->warns = word == 1;
+    return status;
+}
+
+static const struct declaration_member quota_members[] = {
+    {"entries", read_entries},
+    {"bytes", read_bytes},
+    {"depth", read_quota_depth},
+    {"over", read_over},
+    {NULL, NULL},
+};
+
+/* The declaration becomes that of totals, with the rule's name. */
+static enum kx_status read_quota(struct declaration_parse *parse,
+                                 struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    struct rule_quota *quota = &declaration->rule->quota;
+    enum kx_status status = declaration_parse_members(
+        parse, value, quota_members, "a quota", quota);
+    if (status != KX_OK)
+        return status;
+    if (quota->entries + quota->bytes == 0)
+        return declaration_parse_bad(parse,
+                                     "a quota has entries, bytes or both");
+    quota->declared = true;
+    declaration->store = STORE_AGGREGATE;
+    declaration->field_count = quota->depth;
+    for (size_t i = 0; i < quota->depth; i++)
+        declaration->fields[i].key_part = i + 1;
+    declaration->sum_count = 1;
+    declaration->sums[0] =
+        (struct declared_sum){.path = kx_text("bytes"), .of_sizes = true};
+    return KX_OK;
+}
+
+static void write_amount(const char *name, uint64_t amount,
+                         struct kx_buffer *out)
+{
+    char text[48];
+    if (amount == 0)
+        return;
+    snprintf(text, sizeof text, "\"%s\":%" PRIu64 ",", name, amount);
+    kx_add_text(out, text);
+}
+
+static void write_quota(const struct rule_quota *quota, struct kx_buffer *out)
+{
+    if (!quota->declared)
+        return;
+    kx_add_text(out, ",\"quota\":{");
+    write_amount("entries", quota->entries, out);
+    write_amount("bytes", quota->bytes, out);
+    write_amount("depth", quota->depth, out);
+    kx_add_text(out,
+                quota->warns ? "\"over\":\"warn\"}" : "\"over\":\"refuse\"}");
+}
+
+struct rule_totals rule_totals_of(struct kx_slice value)
+{
+    struct rule_totals totals = {0, 0};
+    struct kx_slice bytes;
+    if (value.size == 0 || !totals_count(value, &totals.entries) ||
+        !kx_json_find(value, kx_text("/sum/bytes"), &bytes))
+        return (struct rule_totals){0, 0};
+    for (size_t i = 0; i < bytes.size; i++)
+        if (bytes.data[i] != '"')
+            totals.bytes = totals.bytes * 10 + (uint64_t)(bytes.data[i] - '0');
+    return totals;
+}
+
+/* ---- Declarations -------------------------------------------------------- */
+
 static bool tests_values(const struct rule *rule)
 {
     return rule->schema != NULL || rule->bounded;
@@ -460,6 +615,7 @@ static const struct declaration_member members[] = {
     {"schema", read_schema},
     {"ttl", read_ttl},
     {"bounds", read_bounds},
+    {"quota", read_quota},
     {NULL, NULL},
 };
 
@@ -472,10 +628,10 @@ static enum kx_status check_whole(struct declaration_parse *parse)
         return declaration_parse_bad(parse, "a rule needs a prefix, such as "
                                             "[\"orders\"]");
     const struct rule *rule = declaration->rule;
-    if (!tests_values(rule) && !rule->ttl.declared)
+    if (!tests_values(rule) && !rule->ttl.declared && !rule->quota.declared)
         return declaration_parse_bad(
-            parse, "a rule demands something: it has a schema, a ttl or "
-                   "bounds");
+            parse, "a rule demands something: it has a schema, a ttl, bounds "
+                   "or a quota");
     return KX_OK;
 }
 
@@ -511,6 +667,7 @@ static enum kx_status write_text(struct declaration *declaration)
     }
     write_ttl(&declaration->rule->ttl, &out);
     write_bounds(declaration->rule, &out);
+    write_quota(&declaration->rule->quota, &out);
     kx_add_byte(&out, '}');
     declaration->text = kx_buffer_slice(&out);
     return out.failed ? KX_NO_MEMORY : KX_OK;

@@ -18,6 +18,17 @@ struct rule_ttl {
     struct kx_slice from; /* JSON Pointer to the time; size 0: none */
 };
 
+/* How much there may be under the prefix, or under each child of it. The totals
+ * are kept as those of an aggregate index (schema/totals.h) whose groups are
+ * the children and whose sum are the bytes of keys and values. */
+struct rule_quota {
+    bool declared;
+    bool warns;       /* a write beyond it is logged, not refused */
+    uint64_t entries; /* 0: any number */
+    uint64_t bytes;   /* 0: any size */
+    size_t depth;     /* parts of a child after the prefix; 0: one total */
+};
+
 /* What a rule demands. All slices lie in the declaration's talloc context. */
 struct rule {
     struct json_schema *schema; /* NULL: any value */
@@ -26,7 +37,17 @@ struct rule {
     struct kx_slice min; /* JSON numbers; size 0: no bound */
     struct kx_slice max;
     struct rule_ttl ttl;
+    struct rule_quota quota;
 };
+
+/* The totals of a group of a quota. */
+struct rule_totals {
+    uint64_t entries;
+    uint64_t bytes;
+};
+/* Reads the value of a row of the rule; empty: nothing is there. A damaged
+ * value counts as nothing. */
+struct rule_totals rule_totals_of(struct kx_slice value);
 
 /* Reads a rule from text that may be invalid JSON, into talloc context mem. Its
  * name_key begins with RULE_ROWS_MARK, with which no key of a client begins.

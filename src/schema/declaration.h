@@ -42,6 +42,7 @@ enum index_store {
 struct declared_sum {
     struct kx_slice path;
     size_t scale;
+    bool of_sizes; /* no path: the bytes of keys and values, for a quota */
 };
 
 enum index_missing {

@@ -667,6 +667,16 @@ static enum kx_status add_counter(const struct record *record, size_t scale,
     return totals_number(kx_text(digits), scale, out);
 }
 
+/* The bytes of the entry, as its key and value are stored. */
+static enum kx_status add_size(const struct extract *extract,
+                               struct kx_buffer *out)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%zu",
+             extract->key.size + extract->record->value.size);
+    return totals_number(kx_text(digits), 0, out);
+}
+
 static enum kx_status add_sum(struct extract *extract, size_t n)
 {
     const struct declared_sum *sum = &extract->declaration->sums[n];
@@ -677,7 +687,9 @@ static enum kx_status add_sum(struct extract *extract, size_t n)
     kx_add_text(out, n == 0 ? ",\"sum\":{" : ",");
     kx_json_escape(sum->path, out);
     kx_add_text(out, ":\"");
-    if (record->encoding == KX_LE64 && sum->path.size == 0)
+    if (sum->of_sizes)
+        status = add_size(extract, out);
+    else if (record->encoding == KX_LE64 && sum->path.size == 0)
         status = add_counter(record, sum->scale, out);
     else if (extract->document.size != 0 &&
              json_pointer_find(extract->document, sum->path, extract->charge,

@@ -199,6 +199,71 @@ minutes_left 'null says nothing' 30
 put sessions/gone '{"until":1000}'
 answers 404 key-not-found GET /kv/sessions/gone
 
+test_case 'a quota bounds the entries and bytes under each child, with what was there'
+for n in 1 2 3; do put "files/a/$n" "$n"; done
+answers 201 PUT /rules/files '{"prefix":["files"],"quota":{"entries":3,"bytes":"1KiB","depth":1}}'
+field .quota '{"entries":3,"bytes":1024,"depth":1,"over":"refuse"}'
+wait_until rule_is files ready
+usage() { # PREFIX
+    request GET "/usage?prefix=$1"
+    value '[.usage[] | [.rule, .prefix[-1], .entries, .bytes]]'
+}
+size=$((7 + 3 + 3 + 1)) # of the key files/a/1 and its value
+is 'the totals' "$(usage files)" "[[\"files\",\"a\",3,$((3 * size))]]"
+answers 422 rule-violated PUT /kv/files/a/4 4
+field '[.rule, .expected, .attemptedKey]' '["files","at most 3 entries under [\"files\",\"a\"]",["files","a","4"]]'
+put files/b/1 1
+put files/a/3 33
+answers 204 DELETE /kv/files/a/1
+put files/a/4 4
+request POST /atomic '{"mutations":[{"type":"delete","key":["files","a","4"]},{"type":"set","key":["files","a","5"],"value":5}]}'
+expect 200
+request POST /atomic '{"mutations":[{"type":"set","key":["files","c","1"],"value":1},{"type":"set","key":["files","a","6"],"value":6}]}'
+expect 422 rule-violated
+field .mutation 1
+answers 422 rule-violated PUT /kv/files/b/2 "\"$(printf '%01000d' 0)\""
+field .expected 'at most 1024 bytes under ["files","b"]'
+is 'the totals' "$(usage files)" "[[\"files\",\"a\",3,$((3 * size + 1))],[\"files\",\"b\",1,$size]]"
+is 'the totals of one child' "$(usage files/b)" "[[\"files\",\"b\",1,$size]]"
+is 'no totals' "$(usage file)" '[]'
+request GET '/usage?limit=1'
+field '[(.usage | length), .more, .usage[0].limit]' '[1,true,{"entries":3,"bytes":1024}]'
+is 'the totals of the command line' "$("$KINDEX" usage files/b | tr -s ' ' | tail -n 1)" "files 1 $size [\"files\",\"b\"]"
+request DELETE '/list?prefix=files/a'
+expect 200
+is 'the totals that are left' "$(usage files)" "[[\"files\",\"b\",1,$size]]"
+
+test_case 'an entry that expires leaves its total'
+request PUT '/kv/files/b/2?ttl=1ms' 2
+expect 201
+left() {
+    [ "$(usage files)" = "[[\"files\",\"b\",1,$size]]" ]
+}
+wait_until left
+is 'the total has shrunk' $? 0
+
+test_case 'a quota may only warn, and a replaced one counts again'
+answers 200 PUT /rules/files '{"prefix":["files"],"quota":{"entries":1,"over":"warn"}}'
+wait_until rule_is files ready
+put files/c/1 1
+is 'the total' "$(usage files)" "[[\"files\",\"files\",2,$((2 * size))]]"
+is 'the warning' "$(grep -c 'event=quota-exceeded rule=files needs="at most 1 entries under \[.*files.*\]"' "$log")" 1
+while IFS='|' read -r quota words; do
+    answers 400 bad-rule-definition PUT /rules/r "{\"prefix\":[\"r\"],\"quota\":$quota}"
+    detail=$(value .detail)
+    [[ $detail != *"$words"* ]] || detail=$words
+    is "the detail for $quota" "$detail" "$words"
+done <<'END'
+{}|a quota has entries, bytes or both
+{"entries":0}|entries are a whole number from 1
+{"bytes":1.5}|bytes are a whole number from 1
+{"bytes":"10 GB"}|bytes are a number, or a size
+{"entries":1,"over":"ignore"}|only "refuse" or "warn"
+{"entries":1,"depth":17}|at most 16
+END
+answers 204 DELETE /rules/files
+is 'no totals' "$(usage files)" '[]'
+
 test_case 'rules stay after a kill, and are gone when they are dropped'
 kill -KILL "$server"
 wait "$server" 2>"$work/null"

@@ -356,6 +356,8 @@ for (const [name, source] of RULES) {
     restore: source && ["PUT", at, ruleOf(source)] });
 }
 row("listRules", "GET", "/rules", { route: "read", ok: 200 });
+for (const prefix of [["a"], ["a", "k"], ["ab"], []])
+  row("getUsage", "GET", `/usage?prefix=${json(prefix)}`, { route: "list", needs: [["list", prefix]], ok: 200 });
 // Receipts in /atomic name no queue; a dry run would tell whether there is a job.
 for (const key of [["a", "q", "none"], ["b", "none"]])
   for (const dry of [false, true])

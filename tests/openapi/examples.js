@@ -193,6 +193,7 @@ listRules all
 getRule stock
 getRule rule-not-found
 listViolations none
+getUsage none
 dropRule drop
 getMetrics metrics
 getBackup backup

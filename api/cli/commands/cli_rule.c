@@ -1,4 +1,4 @@
-/* kindex rule ls, show, put, violations, rm. */
+/* kindex rule ls, show, put, violations, rm; kindex usage. */
 #include "cli/cli_http.h"
 
 #include <stdio.h>
@@ -140,4 +140,39 @@ int cli_rule_violations(struct cli *cli)
     int status =
         cli_pages(cli, cli_whole(&path), "violations", show_violation, &found);
     return status == CLI_OK && found ? CLI_CONFLICT : status;
+}
+
+/* ---- usage --------------------------------------------------------------- */
+
+static void show_total(const struct cli *cli, void *target,
+                       struct kx_slice total)
+{
+    bool *headed = target;
+    struct kx_slice prefix = kx_text("");
+    const char *rule = cli_text(cli, total, "rule");
+    if (cli->form == CLI_JSON) {
+        cli_show_bytes(cli, total);
+        return;
+    }
+    if (!*headed && cli->form != CLI_RAW)
+        printf("%s%-28s %10s %14s  %s%s\n", cli_bold(cli), "RULE", "ENTRIES",
+               "BYTES", "PREFIX", cli_plain(cli));
+    *headed = true;
+    cli_json_member(total, "prefix", &prefix);
+    printf("%-28s %10llu %14llu  ", rule != NULL ? rule : "?",
+           (unsigned long long)cli_number(total, "entries"),
+           (unsigned long long)cli_number(total, "bytes"));
+    cli_put(stdout, prefix);
+    putchar('\n');
+}
+
+int cli_usage(struct cli *cli)
+{
+    struct kx_buffer path;
+    bool headed = false;
+    kx_buffer_init(&path, cli->memory);
+    kx_add_text(&path, "/usage?limit=1000");
+    cli_add_key_parameter(&path, "prefix",
+                          cli->count > 0 ? cli->words[0] : NULL);
+    return cli_pages(cli, cli_whole(&path), "usage", show_total, &headed);
 }

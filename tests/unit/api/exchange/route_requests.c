@@ -185,6 +185,7 @@ const struct request_row route_requests[] = {
     {METHOD_GET, "/rules/s", NOTHING, NULL, 404},
     {METHOD_GET, "/rules/r/violations", NOTHING, NULL, 200},
     {METHOD_GET, "/rules/s/violations", NOTHING, NULL, 404},
+    {METHOD_GET, "/usage?prefix=p", NOTHING, NULL, 200},
     {METHOD_PUT, "/kv/p/r/=1", TEXT("-1"), NULL, 422},
     {METHOD_DELETE, "/rules/r", NOTHING, NULL, 204},
     {METHOD_DELETE, "/rules/r", NOTHING, NULL, 404},
