@@ -58,7 +58,7 @@ static void show_queue(const struct cli *cli, struct kx_slice queue)
                cli_plain(cli), state != NULL ? state : "?");
 }
 
-static int list(struct cli *cli)
+static int list_queues(struct cli *cli)
 {
     struct cli_reply reply;
     int status = cli_fetch(cli, "/queues", &reply);
@@ -76,7 +76,7 @@ int cli_queue_show(struct cli *cli)
     struct cli_reply reply;
     struct kx_buffer path;
     if (cli->count == 0)
-        return list(cli);
+        return list_queues(cli);
     if (strcmp(cli->command->name, "queue peek") == 0) {
         cli->index = cli->words[0];
         cli->count = 0;
