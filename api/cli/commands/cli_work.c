@@ -182,7 +182,8 @@ static pid_t start(const struct work_slot *worker, const struct work_job *job,
     int input = make_input(job);
     if (input < 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         cli_fail("cannot start a command: %s", strerror(errno));
-        close(input);
+        if (input >= 0)
+            close(input);
         return -1;
     }
     fcntl(ends[1], F_SETFL, 0);
