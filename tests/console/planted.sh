@@ -2,7 +2,7 @@
 planted data.test.js 'journey 2' 'TrustedHTML' app.js 'beat();' "beat(); document.body.innerHTML += '';"
 planted data.test.js 'journey 2' 'inline style violates' app.js 'beat();' "beat(); document.body.setAttribute('style', 'color: red');"
 planted data.test.js 'axe.*light, wide' 'aria-input-field-name' field.js "'aria-label': label, " ''
-planted data.test.js 'axe.*light, a phone' 'ASIDE. 900 > 390' console.css '.bar { display: flex;' '.bar { display: flex; width: 900px;'
+planted data.test.js 'axe.*light, a phone' ' 900 > 390' console.css '.bar { display: flex;' '.bar { display: flex; width: 900px;'
 planted data.test.js 'text that is not saved' 'waiting for .*hasText: .unsaved' entry.js 'else drafts.set' 'else if (false) drafts.set'
 planted data.test.js 'an entry is edited' 'waiting for getByText..changed by another client' entry.js "'If-Match': state.etag } });" '} });'
 planted data.test.js 'any place' 'about the middle: ' pages.js 'share: start / this.total, ' ''
