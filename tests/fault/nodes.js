@@ -21,8 +21,9 @@
 // without fence: takes the constraint away that would still refuse a batch whose
 // number was used.
 // KX_NODES_COUNT: how many nodes, 3 without it. KX_NODES_MUTE=1: the first host of the
-// address takes connections and never answers, as a frozen machine does; the lease may
-// change only when a fault has struck its holder.
+// address takes connections and never answers, as a frozen machine does; another value is
+// a host that drops all packets. The lease may change only when a fault has struck its
+// holder.
 'use strict';
 const { execFile, execFileSync } = require('node:child_process');
 const { once } = require('node:events');
@@ -45,7 +46,7 @@ const seed = seedOf(seedText);
 const random = randomFrom(seed);
 const asynchronous = process.env.KX_NODES_ASYNC === '1';
 const [primary, standby, ...settings] = (process.env.KX_NODES_PAIR ?? '').split(' ');
-const mute = process.env.KX_NODES_MUTE === '1';
+const mute = process.env.KX_NODES_MUTE;
 const names = ['one', 'two', 'three', 'four', 'five', 'six']
   .slice(0, Number(process.env.KX_NODES_COUNT ?? 3));
 const databases = primary !== '' ?
@@ -57,8 +58,12 @@ const faults = (process.env.KX_NODES_FAULTS ?? 'kill,freeze,stop,standby').split
 // The address of the database, for nodes.
 let address = engine;
 
-// Puts a host before the others that takes connections and never answers.
+// Puts a host before the others that never answers.
 async function addMute() {
+  if (mute !== '1') {
+    address = engine.replace('host=', `host=${mute},`);
+    return;
+  }
   const listener = net.createServer((client) => client.on('error', () => {}))
     .listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -67,7 +72,8 @@ async function addMute() {
 
 class Node extends FleetNode {
   constructor(name, listen, forward, number) {
-    super(program, name, listen, address.replace('%', number), ['--forward', forward]);
+    super(program, name, listen, address.replace('%', number), ['--forward', forward,
+      ...(mute === undefined ? [] : ['--engine-insecure'])]);
   }
 
   // In a network where it can be cut off.
@@ -280,7 +286,7 @@ function some(what, list) {
 
 // A slow machine may cost a node its lease now and then: twice as many changes are allowed.
 function changesOf(figures) {
-  const changes = mute ? epochOf(engine) - figures.epoch : 0;
+  const changes = mute !== undefined ? epochOf(engine) - figures.epoch : 0;
   return changes > 2 * figures.rounds ?
     [`${changes} changes of the lease for ${figures.rounds} faults`] : [];
 }
@@ -323,7 +329,7 @@ async function run(nodes, clients, figures) {
   for (const node of nodes) node.launch();
   for (const node of nodes) await node.settled();
   if (process.env.KX_NODES_UNFENCED === '1') unfence();
-  if (mute) figures.epoch = epochOf(engine);
+  if (mute !== undefined) figures.epoch = epochOf(engine);
   const working = clients.flatMap((client) =>
     [work(nodes, client), readOwn(nodes, client)]);
   for (figures.rounds = 0; figures.rounds < Number(roundsText); figures.rounds++) {
@@ -339,7 +345,7 @@ async function run(nodes, clients, figures) {
 
 async function main() {
   announce(seed, program, roundsText, engine);
-  if (mute) await addMute();
+  if (mute !== undefined) await addMute();
   const nodes = [];
   for (const name of names) {
     const forward = name === 'one' ? 'redirect' : 'proxy';

@@ -233,6 +233,15 @@ nodes_cut() (
         postgres_resume && postgres_database nodes || exit 1
     node tests/fault/nodes.js "$1" "$2" 'postgresql://app@10.99.%.1/nodes'
 )
+# nodes_dropped PROGRAM ROUNDS: in a network where packets to the first host of the
+# database are dropped, since no other end of this cable has the address
+nodes_dropped() {
+    ip link set lo up && ip link add dropped type veth peer name sink &&
+        ip address add 10.98.0.2/24 dev dropped && ip link set dropped up &&
+        ip link set sink up &&
+        ip neighbour add 10.98.0.1 lladdr 02:00:00:00:00:01 dev dropped || return
+    KX_NODES_MUTE=10.98.0.1 KX_NODES_FAULTS=kill nodes "$1" "$2"
+}
 # nodes_patroni PROGRAM ROUNDS SETTING...: with three members that Patroni keeps
 nodes_patroni() (
     . deploy/postgres.sh
@@ -246,7 +255,7 @@ nodes_patroni() (
         patroni_query "$place" 'CREATE DATABASE nodes OWNER app' || exit 1
     node tests/fault/nodes.js "$1" "$2" "$(patroni_engine "$place" nodes app)"
 )
-export -f nodes_pair nodes_cut nodes_patroni
+export -f nodes_pair nodes_cut nodes_dropped nodes_patroni
 
 cut_power() {
     KX_POWER=$1 KX_POWER_LIBRARY=$work/power.so \
@@ -403,8 +412,12 @@ nodes_parts() {
     if unshare --net ip link set lo up 2>"$work/unshare"; then
         part "the active node cut off $severed times" \
             unshare --net bash -c "nodes_cut $program $severed"
+        part 'a host of the database that drops packets' \
+            unshare --net bash -c "nodes_dropped $program $mutes"
+        part 'a node that waits for a host that drops packets is found' bash -c 'finds_flaw \
+            unshare --net bash -c "nodes_dropped $work/waiting/kindex 3"'
     else
-        echo "skipped: the active node is not cut off, because $(tail -n 1 "$work/unshare")"
+        echo "skipped: the active node is not cut off, and no packets are dropped, because $(tail -n 1 "$work/unshare")"
     fi
     part 'a standby that keeps what it has read is found' bash -c 'finds_flaw env \
         KX_NODES_FAULTS=standby bash -c "nodes $work/keeping/kindex 4"'
