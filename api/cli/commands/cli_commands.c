@@ -73,8 +73,6 @@ static const struct cli_command COMMANDS[] = {
     {"rule violations", "NAME", "list the entries that violate a rule", "", 1, 1, cli_rule_violations, "Exit status 4 if there are any.", ASKS},
     {"rule rm", "NAME", "drop a rule", "", 1, 1, cli_rule_rm, NULL, ASKS},
     {"usage", "[PREFIX]", "show the totals of rules with a quota", "", 0, 1, cli_usage, "At most 1000 totals of entries and bytes, those for keys under PREFIX.", ASKS},
-    {"import", "[FILE]", "store entries, one per line (NDJSON)", "import-prefix import-from overwrite dry-run from-key state deno batch jobs file", 0, 1, cli_import,
-     "The lines have the format of export and of GET /list. Existing entries stay\nunless --overwrite is given. If several lines have the same key, the first is\nstored, or with --overwrite the last. With --state an interrupted import can be\ncontinued. If no key occurs twice, sorted lines are stored faster, in a large\nstore three times as fast: LC_ALL=C sort FILE | kindex import -\n--from stores the entries of a Deno KV store in the order of their versions, one\ncommit at a time, with the bytes of their values and their expiry. Exit status 1\nif an entry cannot be stored; it is named and left out.", ASKS},
     {"export", "[PREFIX]", "print entries, one per line (NDJSON)", "prefix start end from-key reverse limit deno all to-file", 0, 1, cli_export,
      "Entries of declared indexes are left out: the declarations create them again. A\nfile gets its name when it is complete. An interrupted export leaves FILE.part;\n--from-key continues it in another file.", ASKS},
     {"backup", "[FILE]", "write a backup of the running server", "to-file link encrypt-to", 0, 1, cli_backup,
