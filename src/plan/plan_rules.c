@@ -133,7 +133,7 @@ static enum kx_status compare(struct plan *plan, const struct ruled *entry,
                               const void *mem)
 {
     struct kx_violation before = {.member = NULL};
-    struct kx_violation now;
+    struct kx_violation now = {.member = NULL};
     enum kx_status status = find_before(plan, entry, mem, &before);
     if (status == KX_OK && entry->has)
         status = rule_test(entry->rule->declaration->rule, &entry->now,
