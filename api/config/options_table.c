@@ -69,8 +69,8 @@ static const struct option_row TABLE[] = {
      "system's"},
     {"grants", OPTION_TEXT, offsetof(struct options, grants), NULL, 0, 0,
      "file that says what the holders of JSON Web Tokens and client "
-     "certificates may do, such as "
-     "[{\"scopes\":[\"read\",\"list\"],\"prefix\":[\"users\",\"{sub}\"]}]"},
+     "certificates may do: an array of objects with scopes, a prefix, and the "
+     "claims or names that they are for"},
     {"token-rate", OPTION_NUMBER, offsetof(struct options, token_rate),
      "600000", 1, 1000000000, "requests per minute with one access token"},
     {"token-streams", OPTION_NUMBER, offsetof(struct options, token_streams),

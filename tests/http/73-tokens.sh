@@ -98,6 +98,14 @@ program token show "${app:7:16}" -o json
 is 'its grants' "$(jq -c .grants "$work/said")" \
     '[{"scopes":["read","list"],"prefix":["a"]},{"scopes":["write"],"prefix":["a","in"]}]'
 is 'it has an end' "$(jq '.expiresAt - .createdAt' "$work/said")" 3600000
+program doctor
+is 'exit status' $code 0
+is 'what doctor says of access' "$(grep -E '^(ok|warn) +(tls|access|tokens) ' "$work/said" | tr -s ' ')" \
+    'ok tls not used, on an address of this machine
+ok access requests need a token
+warn tokens 2, of which 1 never expire'
+KINDEX_TOKEN=$app program doctor
+is 'without the right to see tokens' "$code $(grep -c ' tokens ' "$work/said")" '0 0'
 program token create bad swim:a
 is 'exit status' $code 2
 program token create bad read,list

@@ -100,6 +100,13 @@ is 'the line' "$(grep 'id=named' "$log" | grep -c ' sub="CN=billing" status=403 
 test_case 'the certificate of another node gives its clients nothing'
 answers 401 unauthorized GET /kv/orders/1 '' "${own[@]}" --header 'Kindex-Hop: 1'
 
+test_case 'doctor says that requests are encrypted and need a token'
+as billing
+(unset KINDEX_TOKEN && "$KINDEX" doctor --url "$url" --cacert "$sheaf/ours.pem" --client-cert "$sheaf/billing.pem" \
+    --client-key "$sheaf/billing.key") >"$work/doctor" 2>&1
+is 'what it says' "$(awk '$2 == "tls" || $2 == "access"' "$work/doctor" | tr -s ' ')" \
+    $'ok tls requests are encrypted\nok access requests need a token'
+
 watch() { # NAME VERSION: a stream with this certificate, into $work/NAME.VERSION
     as "$1"
     curl --silent --no-buffer --max-time "$longest" "${own[@]}" "--http$2" "${@:3}" \

@@ -481,6 +481,15 @@ kindex doctor
 ends 1
 is failing "$(grep -c '^FAIL *by_none *failed: an entry cannot be indexed, because there is nothing at "/none": \["twice","1"\]' "$work/out")" 1
 kindex index rm by_none
+kindex set twice/3 '{"v":{"an":"object"}}'
+kindex index add by_v twice v --wait
+ends 0
+kindex doctor
+ends 0
+is 'what is worth a look' "$(awk '$2 == "by_v"' "$work/out" | tr -s ' ')" 'warn by_v ready: leaves out 1 entries'
+is 'access without a token' "$(awk '$2 == "access"' "$work/out" | tr -s ' ')" 'ok access every client may do everything, without a token'
+kindex index rm by_v
+kindex del twice/3
 kindex del twice/1
 kindex del twice/2
 

@@ -15,6 +15,8 @@ enum health { FINE, WARN, FAIL };
 struct doctor {
     struct cli *cli;
     bool failed;
+    size_t tokens;  /* stored access tokens that the caller may see */
+    size_t endless; /* of these, those that never expire */
 };
 
 static void say_json(const struct cli *cli, const char *word, const char *what,
@@ -118,6 +120,82 @@ static int ask_ready(struct doctor *doctor)
     return CLI_OK;
 }
 
+/* ---- Access ---------------------------------------------------------------
+ */
+
+/* True for an address of this machine, where nothing passes a network. */
+static bool is_local(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host != NULL ? host + 3 : url;
+    return strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0 ||
+           strcmp(host, "localhost") == 0 ||
+           strncmp(host, "localhost:", 10) == 0;
+}
+
+static void judge_transport(struct doctor *doctor)
+{
+    const char *url = doctor->cli->url;
+    if (strncmp(url, "https://", 8) == 0)
+        say(doctor, FINE, "tls", "requests are encrypted");
+    else if (is_local(url))
+        say(doctor, FINE, "tls", "not used, on an address of this machine");
+    else
+        say(doctor, WARN, "tls", "requests are not encrypted: --tls-cert");
+}
+
+static void judge_token(const struct cli *cli, void *target,
+                        struct kx_slice token)
+{
+    struct doctor *doctor = target;
+    struct kx_slice value;
+    (void)cli;
+    if (cli_json_member(token, "fixed", &value))
+        return;
+    doctor->tokens++;
+    doctor->endless += !cli_json_member(token, "expiresAt", &value);
+}
+
+/* Counts the tokens, if the caller may list them. */
+static int ask_tokens(struct doctor *doctor)
+{
+    struct cli *cli = doctor->cli;
+    struct cli_reply reply;
+    char text[80];
+    struct cli_call call = {.method = "GET",
+                            .path = kx_text("/tokens?limit=1")};
+    int status = cli_send(cli, &call, &reply);
+    if (status != CLI_OK || reply.status != 200)
+        return status;
+    status = cli_pages(cli, kx_text("/tokens"), "tokens", judge_token, doctor);
+    snprintf(text, sizeof text, "%zu, of which %zu never expire",
+             doctor->tokens, doctor->endless);
+    if (status == CLI_OK)
+        say(doctor, doctor->endless > 0 ? WARN : FINE, "tokens", text);
+    return status;
+}
+
+static int ask_access(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    struct kx_slice required;
+    judge_transport(doctor);
+    int status = cli_fetch(doctor->cli, "/tokens/self", &reply);
+    if (status != CLI_OK ||
+        !cli_json_member(kx_buffer_slice(&reply.body), "required", &required))
+        return status;
+    if (kx_equal(required, kx_text("true"))) {
+        say(doctor, FINE, "access", "requests need a token");
+        return ask_tokens(doctor);
+    }
+    say(doctor, is_local(doctor->cli->url) ? FINE : WARN, "access",
+        "every client may do everything, without a token");
+    return CLI_OK;
+}
+
+/* ---- Indexes --------------------------------------------------------------
+ */
+
 /* Returns the state of the index, followed by its failure or by the command
  * that lists its conflicts. */
 static const char *tell(const struct cli *cli, struct kx_slice index,
@@ -132,6 +210,10 @@ static const char *tell(const struct cli *cli, struct kx_slice index,
                                "%s: \"kindex index conflicts %s\" lists the "
                                "entries",
                                state, name);
+    else if (cli_number(index, "skipped") > 0)
+        text =
+            talloc_asprintf(cli->memory, "%s: leaves out %llu entries", state,
+                            (unsigned long long)cli_number(index, "skipped"));
     return text != NULL ? text : state;
 }
 
@@ -144,7 +226,7 @@ static void judge_index(const struct cli *cli, void *target,
     enum health health = WARN;
     if (name == NULL || state == NULL)
         return;
-    if (strcmp(state, "ready") == 0)
+    if (strcmp(state, "ready") == 0 && cli_number(index, "skipped") == 0)
         health = FINE;
     if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
         health = FAIL;
@@ -157,6 +239,8 @@ int cli_doctor(struct cli *cli)
     int status = ask_version(&doctor);
     if (status == CLI_OK)
         status = ask_ready(&doctor);
+    if (status == CLI_OK)
+        status = ask_access(&doctor);
     if (status == CLI_OK)
         status = cli_pages(cli, kx_text("/indexes"), "indexes", judge_index,
                            &doctor);
