@@ -248,8 +248,9 @@ void tls_keyring_reload(struct tls_keyring *ring)
     pthread_mutex_lock(&ring->lock);
     struct tls_keys *previous = ring->keys;
     ring->keys = keys;
-    LIST_FOREACH(tls, &ring->sessions, sessions)
+    LIST_FOREACH(tls, &ring->sessions, sessions) {
         check_again(keys, tls->certificate);
+    }
     pthread_mutex_unlock(&ring->lock);
     drop_tls_keys(previous);
 }
