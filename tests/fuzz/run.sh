@@ -42,6 +42,8 @@ record 15
 cursor 10
 declaration 5
 jwt 10
+schema 10
+pattern 10
 framing 15
 message 1
 request 1
