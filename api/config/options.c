@@ -206,19 +206,28 @@ static bool agree_on_engine(const struct options *options)
     return wrong == NULL;
 }
 
+/* Returns why the options of a standby do not fit together, or NULL. */
+static const char *follow_conflict(const struct options *options)
+{
+    if (options->follow == NULL)
+        return options->primary != NULL ? "--primary needs --follow" : NULL;
+    if (options->archive != NULL)
+        return "--archive is for a server; a standby with --follow writes no "
+               "archive";
+    return options->engine != NULL
+               ? "--follow is for a data directory; with --engine the nodes "
+                 "share a database"
+               : NULL;
+}
+
 static bool agree_on_archive(const struct options *options)
 {
-    const char *wrong = NULL;
+    const char *wrong = follow_conflict(options);
     if (options->followed && options->archive == NULL)
         wrong = "--followed needs --archive";
-    else if (options->follow != NULL && options->archive != NULL)
-        wrong = "--archive is for a server; a standby with --follow writes no "
-                "archive";
-    else if (options->follow != NULL && options->engine != NULL)
-        wrong = "--follow is for a data directory; with --engine the nodes "
-                "share a database";
-    else if (options->follow == NULL && options->primary != NULL)
-        wrong = "--primary needs --follow";
+    else if (options->archive_sync && !options->followed &&
+             options->follow == NULL)
+        wrong = "--archive-sync needs --followed";
     if (wrong != NULL)
         fprintf(stderr, "kindex: %s\n", wrong);
     return wrong == NULL;

@@ -87,6 +87,7 @@ struct options {
     const char *archive;   /* NULL: none */
     bool followed;         /* standbys follow the archive */
     uint64_t fence_lease_ms;
+    bool archive_sync;
     const char *follow;  /* archive of another server; NULL: none */
     const char *primary; /* URL of that server; NULL: none */
     uint64_t archive_interval_ms;

@@ -173,6 +173,10 @@ static const struct option_row TABLE[] = {
      "10s", 2 * SECOND_MS, DAY_MS,
      "with --followed: refuse writes and strong reads when the archive has had "
      "nothing from this server for this long; kindex promote waits as long"},
+    {"archive-sync", OPTION_FLAG, offsetof(struct options, archive_sync), "0",
+     0, 0,
+     "with --followed: answer a write only when the archive has it, so that a "
+     "promoted standby lacks nothing that was acknowledged"},
     {"follow", OPTION_TEXT, offsetof(struct options, follow), NULL, 0, 0,
      "be a standby: keep a copy of the server that runs with --followed and "
      "this --archive"},

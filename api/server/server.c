@@ -478,6 +478,8 @@ static bool serve(struct server *server)
         good = wait_for_end(server);
     }
     say_end(server);
+    if (!is_standby(server))
+        kx_close_begin(server->service.store);
     stop_loops(server);
     workers_close(server->service.workers);
     standby_end(&server->standby);

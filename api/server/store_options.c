@@ -37,6 +37,7 @@ void store_options_set(const struct options *options,
     store_out->archive = options->archive;
     store_out->followed = options->followed;
     store_out->fence_lease_ms = options->fence_lease_ms;
+    store_out->archive_sync = options->archive_sync;
     store_out->follow = options->follow;
     store_out->primary = options->primary;
     store_out->archive_interval_ms = (int64_t)options->archive_interval_ms;

@@ -27,6 +27,8 @@ enum {
     RETRY_MS = 10000,
     COPY_MS = 1000,     /* between two copies of the log */
     LEASE_RENEWALS = 4, /* of a lease that nothing is written in */
+    AWAIT_MS = 200,     /* between two looks of a flush that waits */
+    CLOSING_MS = 5000,  /* that it waits when the store closes */
     PART_PATH = ARCHIVE_PATH + 32
 };
 
@@ -44,10 +46,15 @@ struct archive {
     struct archive_fence fence; /* if standbys follow the archive */
     uint64_t piece_ns; /* kx_monotonic_ns before its last piece was created */
     bool fenced;       /* another process archives now */
+    bool failing;      /* the last copy of the log failed */
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t stop; /* signalled when `stopping` is set */
-    bool stopping;       /* guarded by `lock` */
+    pthread_cond_t stop;   /* signalled when `stopping` is set */
+    bool stopping;         /* guarded by `lock` */
+    pthread_cond_t had;    /* broadcast when `has` grows or the store fails */
+    struct log_place want; /* of a flush that waits; guarded by `lock` */
+    struct log_place has;  /* the archive has the log up to here; guarded by
+                            * `lock` */
 };
 
 static void log_failure(const char *what, const struct kx_fault *fault)
@@ -70,6 +77,7 @@ static void end_fenced(struct archive *archive, const struct kx_fault *fault)
     archive->fenced = true;
     kx_log(KX_LOG_ERROR, "fenced", "detail=\"%s\"", fault->detail);
     env_fail(archive->store->env);
+    pthread_cond_broadcast(&archive->had);
 }
 
 static bool is_piece_due(const struct archive *archive, struct log_place end,
@@ -98,6 +106,67 @@ static enum kx_status put_piece(struct archive *archive, struct kx_fault *fault)
     archive->piece_ns = began_ns;
     bdb_engine_lease(archive->store->env, began_ns + lease_ns(archive));
     return KX_OK;
+}
+
+/* ---- Waiting for the archive ----------------------------------------------
+ */
+
+static bool is_before(struct log_place a, struct log_place b)
+{
+    return a.file < b.file || (a.file == b.file && a.offset < b.offset);
+}
+
+static void note_archived(struct archive *archive)
+{
+    pthread_mutex_lock(&archive->lock);
+    archive->has =
+        (struct log_place){archive->next, (uint32_t)archive->tail_size};
+    pthread_cond_broadcast(&archive->had);
+    pthread_mutex_unlock(&archive->lock);
+}
+
+static bool is_awaited(struct archive *archive)
+{
+    pthread_mutex_lock(&archive->lock);
+    bool awaited = is_before(archive->has, archive->want);
+    pthread_mutex_unlock(&archive->lock);
+    return awaited;
+}
+
+/* Inside the lock. KX_FAILED: the archive will not have it. */
+static enum kx_status await_place(struct archive *archive)
+{
+    uint64_t open_ns = kx_monotonic_ns(); /* when the store was last open */
+    while (is_before(archive->has, archive->want)) {
+        uint64_t now_ns = kx_monotonic_ns();
+        if (!atomic_load(&archive->store->closing))
+            open_ns = now_ns;
+        if (now_ns - open_ns > (uint64_t)CLOSING_MS * KX_MS_NS)
+            env_fail(archive->store->env);
+        if (env_failed(archive->store->env))
+            return KX_FAILED;
+        cond_wait_until(&archive->had, &archive->lock,
+                        now_ns + AWAIT_MS * KX_MS_NS);
+    }
+    return KX_OK;
+}
+
+/* The writer's: what is on disk now is in the archive afterwards. If the store
+ * closes and the archive cannot be reached, the store fails, so that nothing
+ * shows what the archive lacks. */
+static enum kx_status await_archive(void *context)
+{
+    struct archive *archive = context;
+    struct log_place end;
+    enum kx_status status = log_files_end(archive->store->env, &end);
+    if (status != KX_OK)
+        return status;
+    pthread_mutex_lock(&archive->lock);
+    archive->want = end;
+    pthread_cond_signal(&archive->stop);
+    status = await_place(archive);
+    pthread_mutex_unlock(&archive->lock);
+    return status;
 }
 
 /* ---- The log ------------------------------------------------------------ */
@@ -171,7 +240,11 @@ static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
         status = put_log(archive, fault);
     if (status == KX_OK)
         status = put_tail(archive, end.offset, fault);
-    return status == KX_OK ? put_piece(archive, fault) : status;
+    if (status == KX_OK)
+        status = put_piece(archive, fault);
+    if (status == KX_OK)
+        note_archived(archive);
+    return status;
 }
 
 static void copy_log(void *context)
@@ -181,6 +254,7 @@ static void copy_log(void *context)
     uint64_t now_s = (uint64_t)kx_now_ms() / 1000;
     enum kx_status status =
         archive->fenced ? KX_IN_USE : put_logs(archive, &fault);
+    archive->failing = status != KX_OK;
     if (status == KX_IN_USE && !archive->fenced)
         end_fenced(archive, &fault);
     else if (status != KX_OK && !archive->fenced)
@@ -193,8 +267,9 @@ static void copy_log(void *context)
 /* Called during work that may take minutes. */
 static void copy_log_each_second(void *context)
 {
-    const struct archive *archive = context;
-    if (kx_monotonic_ns() - archive->copied_ns >= COPY_MS * KX_MS_NS)
+    struct archive *archive = context;
+    if ((!archive->failing && is_awaited(archive)) ||
+        kx_monotonic_ns() - archive->copied_ns >= COPY_MS * KX_MS_NS)
         copy_log(context);
 }
 
@@ -442,7 +517,8 @@ static bool wait_for_log(struct archive *archive)
         wait_ns = lease_ns(archive) / LEASE_RENEWALS;
     uint64_t until_ns = kx_monotonic_ns() + wait_ns;
     pthread_mutex_lock(&archive->lock);
-    if (!archive->stopping)
+    if (!archive->stopping &&
+        (archive->failing || !is_before(archive->has, archive->want)))
         cond_wait_until(&archive->stop, &archive->lock, until_ns);
     bool stopping = archive->stopping;
     pthread_mutex_unlock(&archive->lock);
@@ -487,6 +563,7 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
     archive->objects = object_store_of(store->options.objects);
     pthread_mutex_init(&archive->lock, NULL);
     pthread_cond_init(&archive->stop, NULL);
+    pthread_cond_init(&archive->had, NULL);
     if (store->options.followed)
         bdb_engine_lease(store->env, 1); /* until the first piece */
     enum kx_status status = begin_at_start(archive, &why);
@@ -497,6 +574,8 @@ enum kx_status archive_start(struct kx_store *store, struct kx_fault *fault)
         return kx_fail(fault, status, "%s", why.detail);
     store->archive = archive;
     bdb_engine_mark_batches(store->env);
+    if (store->options.archive_sync)
+        bdb_engine_await(store->env, await_archive, archive);
     return KX_OK;
 }
 

@@ -25,8 +25,9 @@ struct kx_store {
     struct index_waiters waiters;
     struct store_stats stats;
     struct writer writer;
-    atomic_int backups; /* being made */
-    bool started;       /* the writer runs */
+    atomic_int backups;  /* being made */
+    atomic_bool closing; /* kx_close_begin was called */
+    bool started;        /* the writer runs */
     /* Modules that keep their state to themselves; set before the threads
      * start. */
     struct watch_set *watches;

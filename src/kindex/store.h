@@ -60,6 +60,8 @@ struct kx_options {
     uint64_t fence_lease_ms; /* with `followed`: nothing is acknowledged or
                               * read when the archive has had no piece of the
                               * log for this long */
+    bool archive_sync;       /* with `followed`: a commit is answered only when
+                              * the archive has it */
     /* For kx_join only, without `engine` and `archive`: the archive of another
      * server. The directory becomes a copy of that server's data, and follows
      * its archive. NULL: none. */
@@ -96,6 +98,10 @@ struct kx_store;
  * KX_UNREACHABLE, KX_NO_MEMORY, KX_DISK_FULL, KX_FAILED; the fault says why. */
 enum kx_status kx_open(const struct kx_options *options,
                        struct kx_store **store_out, struct kx_fault *fault);
+/* kx_close will follow: a commit that waits for its archive (archive_sync)
+ * waits for a few seconds more, and the store fails if the archive cannot be
+ * reached until then. Any thread. */
+void kx_close_begin(struct kx_store *store);
 /* Rejects new commits, answers the waiting ones, writes a checkpoint, frees the
  * store, and returns. Close all readers first. No other call on the store may
  * be running or follow. NULL is allowed. */

@@ -221,9 +221,12 @@ static void take_back(struct engine *engine)
 static enum kx_status flush(struct engine *engine)
 {
     struct env *env = env_of(engine);
+    const struct env_state *state = env_state(env);
     enum kx_status status = env_flush(env);
     disk_guard_look_soon(&env_state(env)->disk);
-    return status;
+    return status == KX_OK && state->await != NULL
+               ? state->await(state->await_context)
+               : status;
 }
 
 static bool failed(const struct engine *engine)
@@ -459,6 +462,13 @@ struct engine *bdb_engine_follow(struct env *env, struct log_place place)
     env_state(env)->followed = followed;
     env->engine.calls = &followed->calls;
     return &env->engine;
+}
+
+void bdb_engine_await(struct env *env, enum kx_status (*await)(void *context),
+                      void *context)
+{
+    env_state(env)->await_context = context;
+    env_state(env)->await = await;
 }
 
 void bdb_engine_lease(struct env *env, uint64_t until_ns)

@@ -21,6 +21,11 @@ void bdb_engine_mark_batches(struct env *env);
  * the record could not be written. */
 enum kx_status bdb_engine_log_rows(struct env *env, bool wanted);
 
+/* From now on each flush ends with this call, and has its status: KX_OK, or
+ * KX_FAILED when the environment has failed. Call before the writer starts. */
+void bdb_engine_await(struct env *env, enum kx_status (*await)(void *context),
+                      void *context);
+
 /* From now on engine_holds is false from this time on (kx_monotonic_ns): a
  * standby may have taken the store over. 1 is a time that has passed. Without a
  * call engine_holds is always true. Any thread. */

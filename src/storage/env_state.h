@@ -19,6 +19,8 @@ struct env_state {
     bool marks_batches;            /* bdb_engine_mark_batches was called */
     struct row_log *rows;          /* NULL: batches are written without rows */
     struct bdb_followed *followed; /* NULL unless the rows follow an archive */
+    enum kx_status (*await)(void *context); /* bdb_engine_await; or NULL */
+    void *await_context;
     atomic_uint_fast64_t lease_ns; /* bdb_engine_lease; 0: no lease */
     unsigned syncs_failed; /* in this process before the environment opened */
     _Atomic uint64_t checkpoints;

@@ -11,6 +11,11 @@ const char *kx_store_id(const struct kx_store *store)
     return store->catalog->id;
 }
 
+void kx_close_begin(struct kx_store *store)
+{
+    atomic_store(&store->closing, true);
+}
+
 bool kx_store_failed(const struct kx_store *store)
 {
     return engine_failed(store->engine);

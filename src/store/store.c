@@ -352,6 +352,7 @@ void kx_close(struct kx_store *store)
 {
     if (store == NULL)
         return;
+    kx_close_begin(store);
     if (store->started) {
         writer_stop(store);
         data_dir_stop(store);

@@ -304,6 +304,7 @@ enum kx_status kx_submit_alone(struct kx_store *store, struct kx_commit *commit)
     /* After a declaration the writer must begin the build. And the caller must
      * not wait for another machine. */
     if (commit->command.kind != KX_WRITE || engine_remote(store->engine) ||
+        store->options.archive_sync ||
         !commit_queue_borrow(&store->queue, commit))
         return commit_queue_submit(&store->queue, commit);
     if (!is_short(writer, commit)) {
