@@ -15,9 +15,12 @@ enum kx_discover_limit {
     KX_DISCOVER_GROUPS = 64,   /* groups of entries that are compared with each
                                 * other: the largest ones */
     KX_DISCOVER_SAMPLE = 128,  /* keys sampled of a group */
-    KX_DISCOVER_ENTRIES = 10,  /* smaller groups are neither indexes nor
-                                * indexed */
-    KX_DISCOVER_VALUE = 16384, /* larger values are not sampled */
+    KX_DISCOVER_SAMPLE_LEAST = 16, /* fewer if memory is short, down to this */
+    KX_DISCOVER_MEMORY = 8 * 1048576, /* bytes of the survey: the prefixes, and
+                                       * the samples of their groups */
+    KX_DISCOVER_ENTRIES = 10,         /* smaller groups are neither indexes nor
+                                       * indexed */
+    KX_DISCOVER_VALUE = 16384,        /* larger values are not sampled */
     KX_DISCOVER_AGREE = 80,    /* percent of the index entries that must agree
                                 * with their entries */
     KX_DISCOVER_LIKELY = 60,   /* percent of a sample that must agree before

@@ -51,6 +51,7 @@ struct key_group {
                       * other parts, as far as they were counted */
     struct sampled_key *sample; /* those with the smallest hashes */
     size_t sample_count;
+    size_t bytes; /* of the group and its sample */
 };
 
 struct node {
@@ -71,6 +72,8 @@ struct survey {
     struct node *path[KX_DISCOVER_DEPTH_MAX + 1]; /* of the last key */
     size_t depth;                                 /* the last of the path */
     size_t nodes;
+    size_t bytes;      /* of all nodes and groups */
+    size_t sample_max; /* keys of a sample */
     struct key_group **found;
     size_t found_count;
 };
@@ -129,8 +132,10 @@ static bool group_has(const struct key_group *group, struct kx_slice key,
 static struct survey *survey_create(void *mem)
 {
     struct survey *survey = talloc_zero(mem, struct survey);
-    if (survey != NULL)
-        survey->path[0] = &survey->root;
+    if (survey == NULL)
+        return NULL;
+    survey->path[0] = &survey->root;
+    survey->sample_max = KX_DISCOVER_SAMPLE;
     return survey;
 }
 
@@ -145,32 +150,53 @@ static size_t largest_hash(const struct key_group *group)
     return largest;
 }
 
-/* The sample's last key is the one with the largest hash. Long keys are left
- * out, which bounds the memory of a sample. */
-static enum kx_status sample_key(struct key_group *group, struct kx_slice key)
+/* The last key of a sample must be the one with the largest hash. */
+static void move_largest_last(struct key_group *group)
+{
+    if (group->sample_count == 0)
+        return;
+    struct sampled_key *last = &group->sample[group->sample_count - 1];
+    struct sampled_key *largest = &group->sample[largest_hash(group)];
+    struct sampled_key moved = *largest;
+    *largest = *last;
+    *last = moved;
+}
+
+/* Drops the last key of the sample. */
+static void drop_key(struct survey *survey, struct key_group *group)
+{
+    struct kx_slice key = group->sample[--group->sample_count].key;
+    group->bytes -= key.size;
+    survey->bytes -= key.size;
+    talloc_free((void *)key.data);
+    move_largest_last(group);
+}
+
+/* Adds a key to the sample if its hash is among the smallest. Long keys are
+ * left out. */
+static enum kx_status sample_key(struct survey *survey, struct key_group *group,
+                                 struct kx_slice key)
 {
     uint64_t hash = hash_bytes(key);
-    bool full = group->sample_count == KX_DISCOVER_SAMPLE;
-    struct sampled_key *last = &group->sample[group->sample_count];
-    if (key.size > KX_SAMPLE_KEY_MAX || (full && hash >= last[-1].hash))
+    bool full = group->sample_count >= survey->sample_max;
+    if (key.size > KX_SAMPLE_KEY_MAX ||
+        (full && hash >= group->sample[group->sample_count - 1].hash))
         return KX_OK;
     if (full)
-        talloc_free((void *)(--last)->key.data);
-    else
-        group->sample_count++;
+        drop_key(survey, group);
+    struct sampled_key *last = &group->sample[group->sample_count];
     last->hash = hash;
-    if (!kx_slice_copy(group, key, &last->key)) {
-        group->sample_count--;
+    if (!kx_slice_copy(group, key, &last->key))
         return KX_NO_MEMORY;
-    }
-    size_t largest = largest_hash(group);
-    struct sampled_key moved = group->sample[largest];
-    group->sample[largest] = *last;
-    *last = moved;
+    group->sample_count++;
+    group->bytes += key.size;
+    survey->bytes += key.size;
+    move_largest_last(group);
     return KX_OK;
 }
 
-static struct key_group *make_group(struct node *node, size_t rest)
+static struct key_group *make_group(struct survey *survey, struct node *node,
+                                    size_t rest)
 {
     struct key_group *group = talloc_zero(node, struct key_group);
     if (group == NULL)
@@ -178,37 +204,79 @@ static struct key_group *make_group(struct node *node, size_t rest)
     group->prefix = node->prefix;
     group->parts = node->parts;
     group->rest = rest;
+    group->bytes =
+        sizeof *group + (KX_DISCOVER_SAMPLE + 1) * sizeof *group->sample;
     group->sample =
         talloc_array(group, struct sampled_key, KX_DISCOVER_SAMPLE + 1);
-    if (group->sample != NULL)
-        return group;
-    talloc_free(group);
-    return NULL;
+    if (group->sample == NULL) {
+        talloc_free(group);
+        return NULL;
+    }
+    survey->bytes += group->bytes;
+    return group;
 }
 
-static enum kx_status count_in(struct node *node, struct kx_slice key,
-                               size_t rest)
+/* Without memory for a group, its entries are only counted as those of its
+ * prefix. */
+static enum kx_status count_in(struct survey *survey, struct node *node,
+                               struct kx_slice key, size_t rest)
 {
     node->under++;
     if (rest > KX_DISCOVER_REST_MAX)
         return KX_OK;
     struct key_group **group = &node->groups[rest - 1];
-    if (*group == NULL && (*group = make_group(node, rest)) == NULL)
+    if (*group == NULL && survey->bytes >= KX_DISCOVER_MEMORY)
+        return KX_OK;
+    if (*group == NULL && (*group = make_group(survey, node, rest)) == NULL)
         return KX_NO_MEMORY;
     (*group)->entries++;
-    return sample_key(*group, key);
+    return sample_key(survey, *group, key);
+}
+
+/* ---- The memory --------------------------------------------------------- */
+
+static size_t bytes_of(const struct node *node)
+{
+    size_t bytes = sizeof *node + node->prefix.size;
+    for (size_t i = 0; i < KX_DISCOVER_REST_MAX; i++)
+        bytes += node->groups[i] != NULL ? node->groups[i]->bytes : 0;
+    return bytes;
+}
+
+static void shrink_node(struct survey *survey, struct node *node)
+{
+    struct node *child;
+    for (size_t i = 0; i < KX_DISCOVER_REST_MAX; i++)
+        while (node->groups[i] != NULL &&
+               node->groups[i]->sample_count > survey->sample_max)
+            drop_key(survey, node->groups[i]);
+    LIST_FOREACH(child, &node->children, link) {
+        shrink_node(survey, child);
+    }
+}
+
+/* Halves the samples while the survey has too many bytes. */
+static void shrink_samples(struct survey *survey)
+{
+    while (survey->bytes > KX_DISCOVER_MEMORY &&
+           survey->sample_max > KX_DISCOVER_SAMPLE_LEAST) {
+        survey->sample_max /= 2;
+        for (size_t depth = 0; depth <= survey->depth; depth++)
+            shrink_node(survey, survey->path[depth]);
+    }
 }
 
 /* ---- The tree ----------------------------------------------------------- */
 
-static size_t nodes_in(const struct node *node)
+/* Takes a node and those below it out of the numbers of the survey. */
+static void uncount(struct survey *survey, const struct node *node)
 {
     const struct node *child;
-    size_t count = 1;
+    survey->nodes--;
+    survey->bytes -= bytes_of(node);
     LIST_FOREACH(child, &node->children, link) {
-        count += nodes_in(child);
+        uncount(survey, child);
     }
-    return count;
 }
 
 static void drop_children(struct survey *survey, struct node *node)
@@ -216,7 +284,7 @@ static void drop_children(struct survey *survey, struct node *node)
     node->variable = true;
     while (!LIST_EMPTY(&node->children)) {
         struct node *child = LIST_FIRST(&node->children);
-        survey->nodes -= nodes_in(child);
+        uncount(survey, child);
         LIST_REMOVE(child, link);
         talloc_free(child);
     }
@@ -230,7 +298,7 @@ static void close_node(struct survey *survey)
         LIST_INSERT_HEAD(&survey->path[survey->depth]->children, node, link);
         return;
     }
-    survey->nodes -= nodes_in(node);
+    uncount(survey, node);
     talloc_free(node);
 }
 
@@ -246,6 +314,7 @@ static enum kx_status add_node(struct survey *survey, struct kx_slice prefix)
     node->parts = survey->depth + 1;
     survey->path[++survey->depth] = node;
     survey->nodes++;
+    survey->bytes += bytes_of(node);
     return KX_OK;
 }
 
@@ -258,7 +327,8 @@ static enum kx_status open_node(struct survey *survey, struct kx_slice prefix)
         return KX_ABSENT;
     if (survey->depth > 0 && parent->child_count++ == KX_DISCOVER_CHILDREN)
         drop_children(survey, parent);
-    if (parent->variable || survey->nodes >= KX_DISCOVER_NODES)
+    if (parent->variable || survey->nodes >= KX_DISCOVER_NODES ||
+        survey->bytes >= KX_DISCOVER_MEMORY)
         return KX_ABSENT;
     return add_node(survey, prefix);
 }
@@ -288,7 +358,8 @@ static enum kx_status survey_add(struct survey *survey, struct kx_slice key)
     if (status == KX_ABSENT)
         status = KX_OK;
     for (size_t depth = 1; status == KX_OK && depth <= survey->depth; depth++)
-        status = count_in(survey->path[depth], key, parts - depth);
+        status = count_in(survey, survey->path[depth], key, parts - depth);
+    shrink_samples(survey);
     return status;
 }
 
@@ -1290,12 +1361,19 @@ static enum kx_status pair_by_field(struct trial *trial)
 static enum kx_status try_link(struct trial *trial, const struct row *entries,
                                size_t count)
 {
+    void *mem = trial->rows->mem;
+    void *pairs = talloc_new(trial);
+    if (pairs == NULL)
+        return KX_NO_MEMORY;
+    trial->rows->mem = pairs;
     enum kx_status status = trial->candidate->link.kind == LINK_FIELD
                                 ? pair_by_field(trial)
                                 : pair_entries(trial, entries, count);
-    if (status != KX_OK)
-        return status;
-    return find_fields(trial) && find_form(trial) ? KX_OK : KX_ABSENT;
+    if (status == KX_OK && !(find_fields(trial) && find_form(trial)))
+        status = KX_ABSENT;
+    trial->rows->mem = mem;
+    talloc_free(pairs);
+    return status;
 }
 
 static enum kx_status try_members(struct trial *trial,
@@ -1509,6 +1587,18 @@ static enum kx_status has_index_entry(struct candidate *candidate,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
+/* Replaces the condition of the candidate. False: there is none then, since
+ * memory ran out. */
+static bool set_condition(struct candidate *candidate,
+                          const struct content_place *place)
+{
+    talloc_free((void *)candidate->where_path.data);
+    talloc_free((void *)candidate->where_value.data);
+    candidate->where_path = candidate->where_value = kx_slice(NULL, 0);
+    return kx_slice_copy(candidate, place->path, &candidate->where_path) &&
+           kx_slice_copy(candidate, place->token, &candidate->where_value);
+}
+
 static void try_condition(void *target, const struct content_place *place)
 {
     struct where_rows *where = target;
@@ -1526,10 +1616,7 @@ static void try_condition(void *target, const struct content_place *place)
     if (with[true] * 100 < where->present_count * WHERE_PRESENT ||
         with[false] * 100 > missing * WHERE_ABSENT || explained <= where->best)
         return;
-    if (kx_slice_copy(where->candidate, place->path,
-                      &where->candidate->where_path) &&
-        kx_slice_copy(where->candidate, place->token,
-                      &where->candidate->where_value))
+    if (set_condition(where->candidate, place))
         where->best = explained;
 }
 

@@ -397,3 +397,42 @@ TEST_WITH(keys_of_several_parts_and_casefold_are_found, begin, finish)
                    "\"unique\":true,\"adopt\":true} parts adopts fits 20/20 0 "
                    "0 0 0\n");
 }
+
+/* Far more prefixes with long keys than KX_DISCOVER_MEMORY has room for.
+ * Samples get smaller, and the indexes are found nevertheless. */
+TEST_WITH(many_prefixes_with_long_keys_stay_within_the_memory, begin, finish)
+{
+    enum { PREFIXES = 60, KEYS = 128, SLACK = 1 << 19 };
+    struct story *s = *state;
+    struct kx_discovery *discovery = NULL;
+    enum kx_status status = KX_OK;
+    uint64_t surveyed = 0;
+    unsigned steps = 0;
+    char text[196];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < PREFIXES * KEYS; i++) {
+        char *key = talloc_asprintf(s->mem, "[\"p%d\",1,2,3,4,5,\"%s%d\"]",
+                                    i / KEYS, text, i % KEYS);
+        set(s, key, "0");
+        talloc_free(key);
+    }
+    set_users(s);
+    FOR_USERS(s, "[\"users_by_email\",\"user%d@x.org\"]", "\"u%02d\"");
+    assert_int_equal(kx_discover_begin(s->mem, kx_slice(NULL, 0), &discovery),
+                     KX_OK);
+    while (status == KX_OK) {
+        kx_read_begin(s->test.reader);
+        status = kx_discover_next(discovery, s->test.reader, 500);
+        kx_read_end(s->test.reader);
+        if (steps++ % 64 == 0 || kx_discover_surveyed(discovery) > surveyed)
+            assert_in_range(talloc_total_size(discovery), 0,
+                            KX_DISCOVER_MEMORY + SLACK);
+        surveyed = kx_discover_surveyed(discovery);
+    }
+    assert_int_equal(status, KX_END);
+    const struct kx_hand_index *found = kx_discover_found(discovery, 0);
+    assert_non_null(found);
+    assert_int_equal(found->agree, USERS);
+    assert_null(kx_discover_found(discovery, 1));
+}
