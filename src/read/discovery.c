@@ -1587,8 +1587,8 @@ static enum kx_status has_index_entry(struct candidate *candidate,
     return status == KX_ABSENT ? KX_OK : status;
 }
 
-/* Replaces the condition of the candidate. False: there is none then, since
- * memory ran out. */
+/* Replaces the condition of the candidate. False if memory ran out: then the
+ * candidate has no condition. */
 static bool set_condition(struct candidate *candidate,
                           const struct content_place *place)
 {
