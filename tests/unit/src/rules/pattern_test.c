@@ -1,5 +1,5 @@
-/* Patterns against texts. What a pattern means is checked against a JavaScript
- * engine by the fuzz target; here are the cases that a reader wants to see. */
+/* Patterns against texts: the cases that a reader wants to see, and random ones
+ * with what V8's RegExp says of them (tests/data/pattern-vectors.json). */
 #include "rules/pattern.h"
 
 #include "unit.h"
@@ -87,6 +87,50 @@ TEST(pattern_matches_what_its_syntax_says)
         check_texts(rows[i].pattern, rows[i].matches, true);
         check_texts(rows[i].pattern, rows[i].differs, false);
     }
+}
+
+/* Checks a pattern against the texts of one member of its vector. */
+static size_t check_vector(struct kx_slice vector, struct kx_slice pattern,
+                           const char *member, bool wanted)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice text;
+    char copy[1024];
+    size_t count = 0;
+    snprintf(copy, sizeof copy, "%.*s", (int)pattern.size,
+             (const char *)pattern.data);
+    assert_true(kx_json_find(vector, kx_text(member), &text));
+    assert_true(kx_json_iterate(text, &iter));
+    for (; kx_json_next(&iter, &name, &text); count++)
+        if (matches(copy, text) != wanted)
+            fail_msg("%s on %.*s", copy, (int)text.size,
+                     (const char *)text.data);
+    return count;
+}
+
+TEST(random_patterns_match_what_v8_says)
+{
+    static char bytes[1 << 16];
+    char path[512];
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice vector;
+    struct kx_slice pattern;
+    size_t count = 0;
+    FILE *file =
+        fopen(data_path("pattern-vectors.json", path, sizeof path), "r");
+    assert_non_null(file);
+    struct kx_slice text = kx_slice(bytes, fread(bytes, 1, sizeof bytes, file));
+    fclose(file);
+    assert_int_equal(kx_json_check(text, NULL), KX_OK);
+    assert_true(kx_json_iterate(text, &iter));
+    while (kx_json_next(&iter, &name, &vector)) {
+        assert_true(kx_json_find(vector, kx_text("/pattern"), &pattern));
+        count += check_vector(vector, pattern, "/matches", true);
+        count += check_vector(vector, pattern, "/differs", false);
+    }
+    assert_true(count > 500);
 }
 
 TEST(counted_repeat_is_exact_beyond_one_word_of_positions)
