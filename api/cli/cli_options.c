@@ -108,6 +108,7 @@ static const struct cli_option TABLE[] = {
     {{"from", OPTION_TEXT, offsetof(struct cli, from), NULL, 0, 0, "examine this Deno KV store instead of the server's: a file or an address, as import takes them"}, "STORE", 0, false, "discover-from"},
     {{"token-file", OPTION_TEXT, offsetof(struct cli, token_file), NULL, 0, 0, "file whose first line is the access token for the address of --from"}, "FILE", 0, false, NULL},
     {{"finish", OPTION_FLAG, offsetof(struct cli, finish), NULL, 0, 0, "with --from ADDRESS and --state, after the import: store what is newer there, and delete what is gone, of what the import has stored"}, NULL, 0, false, NULL},
+    {{"queue-to", OPTION_TEXT, offsetof(struct cli, queue_to), NULL, 0, 0, "with --from FILE: make a job under this key of each queued message: {\"due\":...,\"message\":...}"}, "KEY", 0, false, NULL},
     {{"to", OPTION_TEXT, offsetof(struct cli, copy_to), NULL, 0, 0, "where to make the copy: a database or a directory without a store"}, "PLACE", 0, false, "copy-to"},
     {{"engine", OPTION_TEXT, offsetof(struct cli, engine), NULL, 0, 0, "the database (postgresql://...)"}, "ADDRESS", 0, false, NULL},
     {{"engine-password-file", OPTION_TEXT, offsetof(struct cli, engine_password_file), NULL, 0, 0, "file whose first line is the password of the database"}, "FILE", 0, false, NULL},

@@ -58,7 +58,7 @@ await test('the file is imported while Deno has it open', async () => {
   const count = Object.keys(values).length + 6;
   assert.match(stderr, new RegExp(`^imported ${count} entries in `));
   assert.match(stderr, /^ +3 {2}\["pair"\]$/m);
-  assert.match(stderr, /^1 queued messages were not imported$/m);
+  assert.match(stderr, /^1 queued messages were not imported/m);
 });
 
 for (const [name, value] of Object.entries(values)) {

@@ -178,6 +178,37 @@ for migration in 1 2; do
     prints 1
 done
 
+test_case 'queued messages become jobs of a queue'
+store "$work/queued" 3
+row "$work/queued" "$(part q)" 1 $one 1
+row "$work/queued" 77 1 $one 2 # cannot be stored
+sqlite3 "$work/queued" "insert into queue values (1000, 'due', x'ff0f22026869', '[100]', '[]'),
+    (4102444800000, 'late', x'ff0f6f22016149027b01', '[100]', '[]'),
+    (2000, 'date', x'ff0f6f22016444000080d21fce77427b01', '[100]', '[]');
+    insert into queue_running values (3000, 'running', x'ff0f4906', '[100]', '[]')"
+kindex import --from "$work/queued" --queue-to jobs/mail
+ends 1
+complains 'imported 5 entries'
+complains '4 queued messages became jobs'
+request POST /indexes '{"name":"jobs_due","prefix":["jobs","mail"],"fields":["/due"],"queue":{"lease":"60s"}}' -H 'Prefer: wait=30'
+expect 201
+answers 200 POST '/queues/jobs_due/claim?limit=10'
+field '[.jobs[] | [.key[2], .value.message // .typed.value.message.type // .typed.value.message.value]]' '[["due","hi"],["date","object"],["running",3]]'
+answers 200 GET /queues/jobs_due
+field '[.leased, .waiting]' '[3,1]'
+kindex get jobs/mail/late
+prints '{"due":4102444800000,"message":{"a":1}}'
+kindex import --from "$work/queued" --queue-to jobs/mail --prefix copy
+ends 1
+kindex count copy/jobs/mail
+prints 4
+sqlite3 "$work/queued" "insert into queue values (1, 'blob', x'ff0f6f2201615e007b01', '[]', '[]')"
+kindex import --from "$work/queued" --queue-to jobs/mail
+ends 1
+complains 'left out \["jobs","mail","blob"\]: The message cannot be a member of an object.'
+kindex import --queue-to jobs
+ends 2
+
 test_case 'files that are not such a store are refused with the reason'
 store "$work/m4" 4
 kindex import --from "$work/m4"

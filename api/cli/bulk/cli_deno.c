@@ -24,6 +24,24 @@ struct cli_deno_part {
 
 /* ---- Entries that cannot be stored -------------------------------------- */
 
+/* Checks that the value of a message has a form in JSON, plain or typed. */
+static enum kx_status check_message(const struct cli_deno *deno,
+                                    const struct cli_deno_entry *entry,
+                                    struct kx_fault *fault)
+{
+    static const char BYTES_ONLY[] = "{\"type\":\"V8\"";
+    struct kx_value value = {.encoding = KX_V8, .data = entry->value};
+    struct kx_buffer json;
+    kx_buffer_init(&json, deno->memory);
+    bool plain = kx_value_to_json(&value, &json);
+    bool fits =
+        plain || !kx_starts_with(kx_buffer_slice(&json), kx_text(BYTES_ONLY));
+    kx_buffer_free(&json);
+    return fits ? KX_OK
+                : kx_fail(fault, KX_BAD_VALUE,
+                          "The message cannot be a member of an object.");
+}
+
 /* Checks what the server would refuse. */
 static enum kx_status check(const struct cli_deno *deno,
                             const struct cli_deno_entry *entry,
@@ -73,7 +91,10 @@ static void name_left_out(const struct cli_deno *deno, struct kx_slice key,
 bool cli_deno_fits(struct cli_deno *deno, const struct cli_deno_entry *entry)
 {
     struct kx_fault fault = {0};
-    if (check(deno, entry, &fault) == KX_OK)
+    enum kx_status status = check(deno, entry, &fault);
+    if (status == KX_OK && entry->message)
+        status = check_message(deno, entry, &fault);
+    if (status == KX_OK)
         return true;
     if (++deno->left_out <= NAMED_MAX)
         name_left_out(deno, entry->key, &fault);

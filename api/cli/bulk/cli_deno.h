@@ -12,6 +12,7 @@ struct cli_deno_entry {
     struct kx_slice key; /* encoded parts */
     struct kx_slice value;
     int64_t encoding; /* may be unknown */
+    bool message;     /* the value becomes a member of a job */
 };
 
 /* Entries with the same first part of the key. */

@@ -90,6 +90,7 @@ struct importing {
     struct cli_ndjson_rules rules;
     struct kx_buffer prefix; /* JSON array */
     size_t prefix_size;      /* encoded bytes of the prefix */
+    struct kx_buffer queue;  /* encoded prefix of jobs; empty: none */
     struct kx_buffer from;   /* encoded key; empty: from the first line */
     struct kx_buffer key;    /* encoded key of the current line */
     struct cli_progress progress;
@@ -117,6 +118,10 @@ static bool read_keys(struct importing *importing)
     kx_buffer_init(&importing->prefix, cli->memory);
     kx_buffer_init(&importing->from, cli->memory);
     kx_buffer_init(&importing->key, cli->memory);
+    kx_buffer_init(&importing->queue, cli->memory);
+    if (cli->queue_to != NULL &&
+        !cli_read_key(cli, cli->queue_to, &importing->queue))
+        return false;
     if (cli->from_key != NULL &&
         !cli_read_key(cli, cli->from_key, &importing->from))
         return false;
@@ -519,6 +524,7 @@ static int import_store(struct importing *importing, struct cli_sqlite *store)
         store->batch = cli->batch;
         store->deno.prefix_size = importing->prefix_size;
         store->deno.names_next = !cli->discovers;
+        kx_add_slice(&store->queue_prefix, kx_buffer_slice(&importing->queue));
         cli->jobs = STORE_JOBS;
         status = import_all(importing);
         if (status == CLI_OK && store->deno.left_out > 0 && !cli->discovers)
@@ -546,6 +552,8 @@ static const char *misfit_of_address(const struct cli *cli)
 {
     if (cli->from_key != NULL)
         return "--from-key does not go with --from ADDRESS";
+    if (cli->queue_to != NULL)
+        return "--queue-to needs a file: KV Connect shows no queue";
     return cli->finish && (cli->state == NULL || cli->overwrite)
                ? "--finish needs --state, and excludes --overwrite"
                : NULL;
@@ -556,6 +564,8 @@ static const char *misfit_of_file(const struct cli *cli)
 {
     if (cli->token_file != NULL || cli->finish)
         return "--token-file and --finish need --from ADDRESS";
+    if (cli->from == NULL && cli->queue_to != NULL)
+        return "--queue-to needs --from FILE";
     return cli->from != NULL && cli->state != NULL
                ? "--state with --from needs an address"
                : NULL;

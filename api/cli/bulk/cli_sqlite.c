@@ -114,6 +114,22 @@ static bool select_rows(struct cli_sqlite *file, int64_t migration)
     return next_row(file);
 }
 
+/* After the entries come the messages, those that were being delivered as well:
+ * whether their program has finished them is not known. */
+static bool select_messages(struct cli_sqlite *file)
+{
+    static const char SQL[] =
+        "select id, data, 1, 0, ts from queue union all "
+        "select id, data, 1, 0, deadline from queue_running order by 5, 1";
+    sqlite3_finalize(file->rows);
+    file->rows = NULL;
+    file->in_queue = true;
+    if (sqlite3_prepare_v2(file->database, SQL, -1, &file->rows, NULL) !=
+        SQLITE_OK)
+        return fail_with_reason(file);
+    return next_row(file);
+}
+
 static bool open_file(struct cli_sqlite *file, const char *path,
                       const void *memory)
 {
@@ -122,6 +138,8 @@ static bool open_file(struct cli_sqlite *file, const char *path,
         .path = path, .memory = talloc_new(memory), .now_ms = kx_now_ms()};
     file->deno.memory = file->memory;
     kx_buffer_init(&file->group, file->memory);
+    kx_buffer_init(&file->queue_prefix, file->memory);
+    kx_buffer_init(&file->key, file->memory);
     int flags = SQLITE_OPEN_READONLY;
     if (file->memory == NULL ||
         sqlite3_open_v2(path, &file->database, flags, NULL) != SQLITE_OK)
@@ -162,21 +180,75 @@ static void add_line(const struct cli_sqlite *file,
 
 /* ---- Commits ------------------------------------------------------------ */
 
-/* Reads the current row into the group, and steps to the next. Expired entries
- * get a line as well: the import leaves them out and counts them. */
-static bool read_row(struct cli_sqlite *file)
+/* A message becomes the entry {"due":...,"message":...}, which a queue with the
+ * field /due has as a job. */
+static void add_job(const struct cli_sqlite *file,
+                    const struct cli_deno_entry *entry, struct kx_buffer *out)
+{
+    struct kx_value value = {.encoding = KX_V8, .data = entry->value};
+    struct kx_buffer json;
+    char due[32];
+    kx_buffer_init(&json, file->memory);
+    bool plain = kx_value_to_json(&value, &json);
+    snprintf(due, sizeof due, "%" PRId64,
+             (int64_t)sqlite3_column_int64(file->rows, COLUMN_TIME));
+    kx_add_text(out, "{\"key\":");
+    kx_key_to_json(entry->key, out);
+    kx_add_text(out, plain ? ",\"value\":{\"due\":"
+                           : ",\"typed\":{\"type\":\"object\",\"value\":{"
+                             "\"due\":{\"type\":\"number\",\"value\":");
+    kx_add_text(out, due);
+    kx_add_text(out, plain ? ",\"message\":" : "},\"message\":");
+    kx_add_slice(out, kx_buffer_slice(&json));
+    kx_add_text(out, plain ? "}}\n" : "}}}\n");
+    out->failed |= json.failed;
+    kx_buffer_free(&json);
+}
+
+/* Sets file->key to the key of a job: the prefix, and the message's id. */
+static struct kx_slice job_key(struct cli_sqlite *file)
+{
+    kx_buffer_clear(&file->key);
+    kx_add_slice(&file->key, kx_buffer_slice(&file->queue_prefix));
+    kx_key_add_string(&file->key, column(file, COLUMN_KEY));
+    return kx_buffer_slice(&file->key);
+}
+
+/* Adds the line of the entry in the current row. Expired entries get a line as
+ * well: the import leaves them out and counts them. */
+static bool take_entry(struct cli_sqlite *file)
 {
     struct cli_deno_entry entry = {
         .key = column(file, COLUMN_KEY),
         .value = column(file, COLUMN_VALUE),
         .encoding = sqlite3_column_int64(file->rows, COLUMN_ENCODING)};
     int64_t expires = sqlite3_column_int64(file->rows, COLUMN_TIME);
-    if (cli_deno_fits(&file->deno, &entry)) {
-        add_line(file, &entry, &file->group);
-        file->group_count++;
-        if (expires < 0 || expires > file->now_ms)
-            cli_deno_count(&file->deno, entry.key);
-    }
+    if (!cli_deno_fits(&file->deno, &entry))
+        return false;
+    add_line(file, &entry, &file->group);
+    if (expires < 0 || expires > file->now_ms)
+        cli_deno_count(&file->deno, entry.key);
+    return true;
+}
+
+/* Adds the line of the message in the current row. */
+static bool take_message(struct cli_sqlite *file)
+{
+    struct cli_deno_entry entry = {.key = job_key(file),
+                                   .value = column(file, COLUMN_VALUE),
+                                   .encoding = CLI_DENO_V8,
+                                   .message = true};
+    if (!cli_deno_fits(&file->deno, &entry))
+        return false;
+    add_job(file, &entry, &file->group);
+    cli_deno_count(&file->deno, entry.key);
+    return true;
+}
+
+/* Reads the current row into the group, and steps to the next. */
+static bool read_row(struct cli_sqlite *file)
+{
+    file->group_count += file->in_queue ? take_message(file) : take_entry(file);
     return next_row(file) &&
            (!file->group.failed || cli_fail("memory ran out") == CLI_OK);
 }
@@ -195,32 +267,65 @@ static bool read_group(struct cli_sqlite *file)
     return true;
 }
 
+/* True if the messages are to be imported, after the entries. */
+static bool begins_messages(const struct cli_sqlite *file)
+{
+    return !file->in_queue && file->queued > 0 && file->queue_prefix.size > 0;
+}
+
+/* Reads the next group unless it has been read. It stays empty after the last
+ * row. */
+static bool next_group(struct cli_sqlite *file)
+{
+    bool good = true;
+    while (good && file->group_count == 0) {
+        if (file->has_row)
+            good = read_group(file);
+        else if (begins_messages(file))
+            good = select_messages(file);
+        else
+            break;
+    }
+    return good;
+}
+
+/* True if the commit, which has `count` entries and `size` bytes, has no room
+ * for the group. */
+static bool is_full(const struct cli_sqlite *file, size_t count, size_t size)
+{
+    return count > 0 && (count + file->group_count > file->batch ||
+                         size + file->group.size > CLI_PIPELINE_BYTES_MAX);
+}
+
 static bool read_commit(void *store, struct kx_buffer *out, bool *ended_out)
 {
     struct cli_sqlite *file = store;
     size_t count = 0;
     size_t begin = out->size;
-    while (file->group_count > 0 || file->has_row) {
-        if (file->group_count == 0 && !read_group(file))
-            return false;
-        if (count > 0 &&
-            (count + file->group_count > file->batch ||
-             out->size - begin + file->group.size > CLI_PIPELINE_BYTES_MAX))
-            break;
+    while (next_group(file)) {
+        *ended_out = file->group_count == 0;
+        if (*ended_out || is_full(file, count, out->size - begin))
+            return !out->failed || cli_fail("memory ran out") == CLI_OK;
         kx_add_slice(out, kx_buffer_slice(&file->group));
         count += file->group_count;
         file->group.size = file->group_count = 0;
     }
-    *ended_out = file->group_count == 0 && !file->has_row;
-    return !out->failed || cli_fail("memory ran out") == CLI_OK;
+    return false;
 }
 
 /* ---- The end ------------------------------------------------------------ */
 
 static void report_file(const struct cli_sqlite *file)
 {
-    if (file->queued > 0)
-        cli_note("%" PRIu64 " queued messages were not imported", file->queued);
+    if (file->queued > 0 && file->in_queue)
+        cli_note("%" PRIu64
+                 " queued messages became jobs: declare a queue with "
+                 "their prefix and the field /due",
+                 file->queued);
+    else if (file->queued > 0)
+        cli_note("%" PRIu64 " queued messages were not imported (--queue-to "
+                 "makes jobs of them)",
+                 file->queued);
     cli_deno_report(&file->deno, file->path);
 }
 

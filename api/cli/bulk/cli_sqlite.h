@@ -24,6 +24,10 @@ struct cli_sqlite {
     int64_t group_version;
     bool has_row;    /* `rows` stands at a row that has not been read */
     uint64_t queued; /* messages in the queue tables */
+    struct kx_buffer queue_prefix; /* encoded parts before the keys of jobs;
+                                    * empty: messages are not imported */
+    struct kx_buffer key;          /* of a job */
+    bool in_queue;                 /* `rows` are messages */
     struct cli_deno deno;
 };
 
