@@ -39,6 +39,8 @@ psql --no-psqlrc --quiet --host="$KX_POSTGRES" --username=kindex --dbname=store 
     --command='BEGIN ISOLATION LEVEL REPEATABLE READ' --command='SELECT FROM kindex.meta' \
     --command='SELECT pg_sleep(600)' >"$work/session" 2>&1 &
 session=$!
+# Without this right, a role sees no transactions of others.
+postgres_query store 'GRANT pg_monitor TO app'
 postgres_query store "SELECT pg_create_physical_replication_slot('unread', true)" >"$work/null"
 answers 201 PUT /kv/load '1'
 wait_until load_is oldest_transaction_seconds '> 1'

@@ -37,7 +37,7 @@ node_start one
 node_start two
 at one
 answers 201 PUT /kv/people/1 '{"name":"Ada"}'
-answers 202 POST /indexes '{"name":"names","prefix":["people"],"fields":["/name"],"unique":true}'
+request POST /indexes '{"name":"names","prefix":["people"],"fields":["/name"],"unique":true}'
 until_field '[.entries[].value.name]' '["Ada"]' GET '/list?index=names'
 rest --type=full backup
 answers 201 PUT /kv/people/2 '{"name":"Bob"}'

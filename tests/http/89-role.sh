@@ -36,7 +36,7 @@ is 'its right' "$(as tenant 'CREATE SCHEMA other' | grep -c 'permission denied')
 node_start one
 at one
 answers 201 PUT /kv/people/1 '{"name":"Ada"}'
-answers 202 POST /indexes '{"name":"names","prefix":["people"],"fields":["/name"]}'
+request POST /indexes '{"name":"names","prefix":["people"],"fields":["/name"]}'
 until_field '[.entries[].value.name]' '["Ada"]' GET '/list?index=names'
 
 # tables_of tenant belong to deputy as well, but tenant may not end sessions of deputy.
