@@ -11,6 +11,7 @@
 #include "rest/entryjson.h"
 #include "rest/key_text.h"
 #include "rest/receipt.h"
+#include "rest/selector.h"
 #include "rest/ttl.h"
 
 static bool bad(struct input_error *error, const char *detail)
@@ -68,15 +69,17 @@ static bool read_by(struct kx_slice value, void *memory,
                            "an array of its fields.");
 }
 
-/* ---- Checks: a key or a prefix, and one condition ----------------------- */
+/* ---- Checks: a key or a range, and one condition ------------------------ */
 
 /* The check being read, and which members it had. */
 struct check_reading {
+    struct range_target range; /* must be first */
     void *memory;
     struct kx_check *check;
-    size_t subjects; /* key, by, prefix */
-    bool has_prefix;
+    struct selection selection;
+    size_t entries; /* key, by */
     size_t conditions;
+    bool has_limit;
 };
 
 static void set_condition(struct check_reading *reading,
@@ -90,7 +93,7 @@ static bool check_key(void *target, struct kx_slice value,
                       struct input_error *error)
 {
     struct check_reading *reading = target;
-    reading->subjects++;
+    reading->entries++;
     return key_text_entry_from_json(value, reading->memory,
                                     &reading->check->key, error);
 }
@@ -99,7 +102,7 @@ static bool check_by(void *target, struct kx_slice value,
                      struct input_error *error)
 {
     struct check_reading *reading = target;
-    reading->subjects++;
+    reading->entries++;
     return read_by(value, reading->memory, &reading->check->by, error);
 }
 
@@ -164,37 +167,6 @@ static bool check_where(void *target, struct kx_slice value,
     return fault.status == KX_OK || input_error_condition(error, &fault);
 }
 
-/* Sets the bounds of the keys that have the parts of the prefix and more, as in
- * lists (selector.c). */
-static bool check_prefix(void *target, struct kx_slice value,
-                         struct input_error *error)
-{
-    struct check_reading *reading = target;
-    struct kx_check *check = reading->check;
-    struct kx_buffer start;
-    struct kx_buffer end;
-    reading->subjects++;
-    reading->has_prefix = true;
-    kx_buffer_init(&start, reading->memory);
-    kx_buffer_init(&end, reading->memory);
-    if (!key_text_from_json(value, &start, error))
-        return false;
-    if (start.size > KX_KEY_MAX)
-        return input_error_set(error, PROBLEM_KEY_TOO_LONG,
-                               "The prefix has %zu encoded bytes; the limit is "
-                               "%d.",
-                               start.size, KX_KEY_MAX);
-    kx_add_slice(&end, kx_buffer_slice(&start));
-    kx_add_byte(&start, 0x00);
-    kx_add_byte(&end, 0xff);
-    if (start.failed || end.failed)
-        return input_error_no_memory(error);
-    check->start = kx_buffer_slice(&start);
-    check->end = kx_buffer_slice(&end);
-    check->key = kx_slice(start.data, start.size - 1);
-    return true;
-}
-
 static bool check_none(void *target, struct kx_slice value,
                        struct input_error *error)
 {
@@ -204,6 +176,30 @@ static bool check_none(void *target, struct kx_slice value,
            bad(error, "none is true: there is no entry under the prefix.");
 }
 
+static bool check_digest(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    struct check_reading *reading = target;
+    struct kx_buffer digest;
+    kx_buffer_init(&digest, reading->memory);
+    set_condition(reading, KX_RANGE_IS);
+    if (kx_json_type(value) != KX_JSON_STRING ||
+        !kx_hex_read(kx_slice(value.data + 1, value.size - 2), &digest) ||
+        digest.size != KX_SHA256_SIZE)
+        return bad(error, "digest is what a list with digest=true shows: 64 "
+                          "hexadecimal digits.");
+    reading->check->digest = digest.data;
+    return !digest.failed || input_error_no_memory(error);
+}
+
+static bool check_limit(void *target, struct kx_slice value,
+                        struct input_error *error)
+{
+    struct check_reading *reading = target;
+    reading->has_limit = true;
+    return document_whole(value, KX_PAGE_MAX, &reading->check->limit, error);
+}
+
 static const struct member CHECK_MEMBERS[] = {
     {"key", check_key},
     {"by", check_by},
@@ -211,34 +207,96 @@ static const struct member CHECK_MEMBERS[] = {
     {"exists", check_exists},
     {"atMost", check_at_most},
     {"where", check_where},
-    {"prefix", check_prefix},
+    {"prefix", range_member_prefix},
+    {"start", range_member_start},
+    {"end", range_member_end},
+    {"reverse", range_member_reverse},
+    {"limit", check_limit},
     {"none", check_none},
+    {"digest", check_digest},
     {NULL, NULL},
 };
 
+static bool has_bounds(const struct check_reading *reading)
+{
+    return reading->selection.has_start || reading->selection.has_end;
+}
+
+/* True if the check has members that only a digest has. */
+static bool is_of_list(const struct check_reading *reading)
+{
+    return has_bounds(reading) || reading->selection.reverse ||
+           reading->has_limit;
+}
+
+static bool range_fits(const struct check_reading *reading)
+{
+    bool prefix = reading->selection.has_prefix;
+    if (reading->check->condition == KX_RANGE_IS)
+        return prefix || has_bounds(reading);
+    return prefix && !is_of_list(reading);
+}
+
+static bool entry_fits(const struct check_reading *reading)
+{
+    return reading->entries == 1 && !reading->selection.has_prefix &&
+           !is_of_list(reading);
+}
+
 /* atMost may stand with a key or a prefix. */
-static bool check_fits(struct check_reading *reading, struct input_error *error)
+static void set_subject(const struct check_reading *reading)
 {
     struct kx_check *check = reading->check;
-    if (reading->has_prefix && check->condition == KX_IS_AT_MOST)
+    if (reading->selection.has_prefix && check->condition == KX_IS_AT_MOST)
         check->condition = KX_RANGE_AT_MOST;
-    return (reading->conditions == 1 &&
-            reading->has_prefix == kx_check_of_range(check)) ||
+}
+
+static bool check_fits(const struct check_reading *reading,
+                       struct input_error *error)
+{
+    const struct kx_check *check = reading->check;
+    bool fits = kx_check_of_range(check)
+                    ? reading->entries == 0 && range_fits(reading)
+                    : entry_fits(reading);
+    return (reading->conditions == 1 && fits) ||
            bad(error,
                "A check has a key or by, with one of versionstamp, "
-               "exists, atMost and where; or a prefix, with none or atMost.");
+               "exists, atMost and where; a prefix, with none or atMost; or "
+               "the range and limit of a list, with its digest.");
+}
+
+/* Sets the bounds of the range, as a list does. */
+static bool check_range(struct check_reading *reading,
+                        struct input_error *error)
+{
+    struct kx_check *check = reading->check;
+    struct selector selector;
+    if (!selector_make(&reading->selection, reading->memory, &selector,
+                       error)) {
+        if (error->code == PROBLEM_BAD_PARAMETER)
+            error->code = PROBLEM_BAD_REQUEST; /* it is a member of the body */
+        error->parameter = kx_slice(NULL, 0);
+        return false;
+    }
+    check->start = selector.range.start;
+    check->end = selector.range.end;
+    check->reverse = selector.range.reverse;
+    check->key = kx_buffer_slice(&reading->selection.prefix);
+    return true;
 }
 
 /* Reads one check, whose key and stamp lie in memory. */
 static bool read_check(struct kx_slice value, void *memory,
                        struct kx_check *check, struct input_error *error)
 {
-    struct check_reading reading = {.memory = memory, .check = check};
+    struct check_reading reading = {
+        .range = {&reading.selection}, .memory = memory, .check = check};
+    selection_init(&reading.selection, memory);
     if (!document_read(value, CHECK_MEMBERS, &reading, error))
         return false;
-    if (reading.subjects != 1)
-        return bad(error, "A check has a key, a prefix or by.");
-    return check_fits(&reading, error);
+    set_subject(&reading);
+    return check_fits(&reading, error) &&
+           (!kx_check_of_range(check) || check_range(&reading, error));
 }
 
 /* ---- Mutations -----------------------------------------------------------

@@ -4,8 +4,6 @@
  * kx_read_end. Commits wait meanwhile, so the number of entries and their bytes
  * are limited. A large answer is written after the view, in turns
  * (entry_writer.h). */
-#include "entries/get_many.h"
-
 #include <talloc.h>
 
 #include "access/access.h"
@@ -13,10 +11,10 @@
 #include "entries/page.h"
 #include "rest/answer.h"
 #include "rest/body.h"
+#include "rest/document.h"
 #include "rest/refusal.h"
 #include "rest/entryjson.h"
 #include "rest/key_text.h"
-#include "rest/document.h"
 
 /* ---- A range of the document -------------------------------------------- */
 
@@ -47,59 +45,6 @@ struct range_reading {
     struct get_many_range *range;
     void *memory;
 };
-
-static struct selection *selection_of(void *target)
-{
-    return ((struct range_target *)target)->selection;
-}
-
-static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
-                       struct input_error *error)
-{
-    *has = true;
-    return key_text_from_json(value, key, error);
-}
-
-bool range_member_prefix(void *target, struct kx_slice value,
-                         struct input_error *error)
-{
-    struct selection *selection = selection_of(target);
-    return read_bound(value, &selection->has_prefix, &selection->prefix, error);
-}
-
-bool range_member_start(void *target, struct kx_slice value,
-                        struct input_error *error)
-{
-    struct selection *selection = selection_of(target);
-    return read_bound(value, &selection->has_start, &selection->start, error);
-}
-
-bool range_member_end(void *target, struct kx_slice value,
-                      struct input_error *error)
-{
-    struct selection *selection = selection_of(target);
-    return read_bound(value, &selection->has_end, &selection->end, error);
-}
-
-bool range_member_index(void *target, struct kx_slice value,
-                        struct input_error *error)
-{
-    struct selection *selection = selection_of(target);
-    selection->has_index = true;
-    if (!document_text(value, &selection->index, error))
-        return false;
-    return selection->index.size > 0 ||
-           input_error_set(error, PROBLEM_BAD_REQUEST,
-                           "The name of the index is empty: name an index, or "
-                           "leave out index to read the entries themselves.");
-}
-
-bool range_member_reverse(void *target, struct kx_slice value,
-                          struct input_error *error)
-{
-    struct selection *selection = selection_of(target);
-    return document_flag(value, &selection->reverse, error);
-}
 
 static bool range_keys(void *target, struct kx_slice value,
                        struct input_error *error)

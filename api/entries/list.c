@@ -8,12 +8,12 @@
 
 #include "access/access.h"
 #include "entries/entry_handlers.h"
-#include "entries/get_many.h"
 #include "entries/page.h"
 #include "http/accept.h"
 #include "http/service.h"
 #include "rest/answer.h"
 #include "rest/body.h"
+#include "rest/document.h"
 #include "rest/refusal.h"
 #include "rest/entryjson.h"
 
@@ -693,7 +693,8 @@ enum { ENTRY_GUESS = 256 /* bytes reserved for each entry of a page */ };
 static const unsigned SELECTION =
     TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
     TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE |
-    TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER | TAKES_CONSISTENCY;
+    TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER | TAKES_CONSISTENCY |
+    TAKES_DIGEST;
 
 /* Reads which entries to show, and which parts of them. */
 static bool read_shape(const struct query_params *query, struct page *page,
@@ -724,6 +725,20 @@ static bool make_page(const struct query_params *query,
                       request->memory, error);
 }
 
+/* A check of a commit reads a range in the order of keys, and one page of it.
+ */
+static bool digest_read(const struct query_params *query, struct page *page,
+                        struct input_error *error)
+{
+    static const unsigned OTHERS =
+        TAKES_INDEX | TAKES_WHERE | TAKES_IN | TAKES_ORDER | TAKES_SHARE;
+    return query_params_flag(query, PARAMETER_DIGEST, &page->digests, error) &&
+           (!page->digests || (query->given & OTHERS) == 0 ||
+            bad(error, PARAMETER_DIGEST,
+                "digest cannot be combined with index, where, in, order or "
+                "share: it is of a range of keys."));
+}
+
 /* page->limit is the default before the call. */
 static bool read_page(struct request *request, struct page *page,
                       struct input_error *error)
@@ -737,6 +752,7 @@ static bool read_page(struct request *request, struct page *page,
                              error) &&
            selection_read(&query, selection, error) &&
            read_shape(&query, page, error) &&
+           digest_read(&query, page, error) &&
            query_params_limit(&query, &page->limit, error) &&
            query_params_share(&query, &page->share, error) &&
            make_page(&query, selection, page, request, error);
@@ -822,11 +838,18 @@ static void add_slice(struct request *request, struct reply *reply, void *arg)
                                          : send_page(request, reply, page));
 }
 
+static bool form_fits(struct listing *listing)
+{
+    bool fits = listing->form != FORM_NDJSON || !listing->page.digests;
+    return fits || bad(&listing->error, PARAMETER_DIGEST,
+                       "A stream has no digest, which is of a page.");
+}
+
 static void begin_page(struct request *request, struct reply *reply, void *arg)
 {
     struct listing *listing = arg;
     struct page *page = &listing->page;
-    if (!read_page(request, page, &listing->error))
+    if (!read_page(request, page, &listing->error) || !form_fits(listing))
         input_error_reply(request, reply, &listing->error);
     else if (!page_allowed(request, reply, page))
         return;

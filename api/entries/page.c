@@ -247,6 +247,8 @@ static enum kx_status write_entries(struct page *page, struct kx_reader *reader,
         if (count > 1)
             kx_add_byte(writer->out, ',');
         entry_writer_add(writer, &entry, &page->shape);
+        if (page->digests)
+            kx_digest_entry(page->digest, entry.key, entry.stamp);
         full = count == page->limit ||
                entry_writer_size(writer) - start > PAGE_BYTES_MAX;
         if (full)
@@ -258,6 +260,17 @@ static enum kx_status write_entries(struct page *page, struct kx_reader *reader,
         return count > 1 ? KX_OK : KX_AGAIN;
     last->size = 0;
     return status == KX_END ? KX_OK : status;
+}
+
+static void add_digest(const struct page *page, struct kx_buffer *out)
+{
+    char text[2 * KX_SHA256_SIZE + 1];
+    if (!page->digests)
+        return;
+    kx_hex_write(kx_slice(page->digest, sizeof page->digest), text);
+    kx_add_text(out, ",\"digest\":\"");
+    kx_add_text(out, text);
+    kx_add_byte(out, '"');
 }
 
 enum kx_status page_write(struct page *page, struct kx_reader *reader,
@@ -281,6 +294,7 @@ enum kx_status page_write(struct page *page, struct kx_reader *reader,
         kx_add_byte(out, '"');
     } else
         kx_add_text(out, "],\"cursor\":null");
+    add_digest(page, out);
     if (last.failed)
         out->failed = true;
     return status;

@@ -31,8 +31,10 @@ struct page {
     size_t bytes;               /* read for these entries */
     size_t count;               /* entries that met `where` */
     bool more;                  /* entries are left after the written page */
-    struct kx_buffer bound;     /* memory of the bound of a continued scan */
-    struct kx_buffer place;     /* memory of the bound of a scan from a share */
+    bool digests;               /* the page shows the digest of its entries */
+    uint8_t digest[KX_SHA256_SIZE];
+    struct kx_buffer bound; /* memory of the bound of a continued scan */
+    struct kx_buffer place; /* memory of the bound of a scan from a share */
 };
 
 /* Makes a page of a selection, continued at the cursor unless that is empty.
@@ -89,7 +91,8 @@ void page_position(const struct page *page, struct kx_reader *reader,
  * out. */
 bool page_resume(struct page *page, struct kx_slice position);
 
-/* Appends `"entries":[...],"cursor":...` and sets `more`. Call it inside a
+/* Appends `"entries":[...],"cursor":...`, with `digests` the digest, and sets
+ * `more`. Call it inside a
  * view. KX_OK. KX_AGAIN: no entry was found so far; the text is an empty page
  * with a cursor, and another call in another view continues from there. After
  * KX_INDEX_ABSENT, KX_INDEX_NOT_READY, KX_BUSY, KX_NO_MEMORY, KX_UNREACHABLE

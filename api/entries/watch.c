@@ -391,8 +391,8 @@ static bool read_query(struct request *request, struct query_params *query,
 {
     if (!acceptable(request, error) ||
         !query_params_read(request->query,
-                           TAKES_KEY | TAKES_MANY_KEYS | TAKES_VERSIONSTAMPS |
-                               TAKES_PREFIX | TAKES_INDEX | TAKES_SINCE,
+                           TAKES_KEY | TAKES_VERSIONSTAMPS | TAKES_PREFIX |
+                               TAKES_INDEX | TAKES_SINCE,
                            request->memory, query, error))
         return false;
     if (query_params_has(query, PARAMETER_INDEX) ||

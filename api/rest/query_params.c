@@ -40,6 +40,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_CONSISTENCY] = "consistency",
     [PARAMETER_WAIT] = "wait",
     [PARAMETER_NOW] = "now",
+    [PARAMETER_DIGEST] = "digest",
 };
 
 /* The latest time of a JavaScript Date, in milliseconds. */
@@ -139,9 +140,9 @@ static bool take(struct kx_slice name, struct kx_slice value,
     enum parameter parameter;
     if (!find(name, &parameter) || (query->allowed >> parameter & 1) == 0)
         return unknown(name, query, error);
-    bool many =
-        parameter == PARAMETER_IN ||
-        (parameter == PARAMETER_KEY && (query->allowed & TAKES_MANY_KEYS) != 0);
+    bool many = parameter == PARAMETER_IN ||
+                (parameter == PARAMETER_KEY &&
+                 (query->allowed & TAKES_VERSIONSTAMPS) != 0);
     if (query_params_has(query, parameter) && !many)
         return bad(error, parameter, "is given twice");
     if (parameter == PARAMETER_CONSISTENCY && !is_level(value))

@@ -38,6 +38,7 @@ enum parameter {
     PARAMETER_CONSISTENCY,
     PARAMETER_WAIT,
     PARAMETER_NOW,
+    PARAMETER_DIGEST,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -61,7 +62,8 @@ enum parameter_bit {
     TAKES_PRUNE = 1 << PARAMETER_PRUNE,
     TAKES_DECLARATIONS = 1 << PARAMETER_DECLARATIONS,
     TAKES_REPAIR = 1 << PARAMETER_REPAIR,
-    TAKES_VERSIONSTAMPS = 1 << PARAMETER_VERSIONSTAMPS,
+    TAKES_VERSIONSTAMPS = 1 << PARAMETER_VERSIONSTAMPS, /* then key may be given
+                                                         * again: see keys */
     TAKES_NEW = 1 << PARAMETER_NEW,
     TAKES_ESTIMATE = 1 << PARAMETER_ESTIMATE,
     TAKES_SHARE = 1 << PARAMETER_SHARE,
@@ -75,7 +77,7 @@ enum parameter_bit {
                                                      * admission */
     TAKES_WAIT = 1 << PARAMETER_WAIT,
     TAKES_NOW = 1 << PARAMETER_NOW,
-    TAKES_MANY_KEYS = 1 << 30 /* key may be given again: see keys */
+    TAKES_DIGEST = 1 << PARAMETER_DIGEST
 };
 
 struct query_params {
@@ -84,8 +86,8 @@ struct query_params {
     const void *memory; /* talloc context for decoded texts */
     /* Raw, percent-encoded; set where the bit in given is. */
     struct kx_slice raw[PARAMETER_COUNT];
-    /* With TAKES_MANY_KEYS: the raw text of each `key`; with TAKES_IN: that of
-     * each `in`. */
+    /* With TAKES_VERSIONSTAMPS: the raw text of each `key`; with TAKES_IN: that
+     * of each `in`. */
     struct kx_slice *keys;
     size_t key_count;
 };

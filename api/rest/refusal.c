@@ -52,6 +52,16 @@ static void add_json(const char *name, struct kx_slice json,
     kx_add_slice(out, json);
 }
 
+static void add_digest(const char *name, const uint8_t *digest,
+                       struct kx_buffer *out)
+{
+    char text[2 * KX_SHA256_SIZE + 1];
+    kx_hex_write(kx_slice(digest, KX_SHA256_SIZE), text);
+    kx_add_text(out, name);
+    kx_add_text(out, text);
+    kx_add_byte(out, '"');
+}
+
 /* Appends the condition with the member that it has in the request; for a
  * versionstamp it is `expected`, null for the entry's absence. */
 static void add_condition(const struct kx_check *check,
@@ -74,6 +84,9 @@ static void add_condition(const struct kx_check *check,
     case KX_IS_AT_MOST:
     case KX_RANGE_AT_MOST:
         add_stamp(",\"atMost\":", check->stamps[0], out);
+        break;
+    case KX_RANGE_IS:
+        add_digest(",\"digest\":\"", check->digest, out);
         break;
     case KX_MEETS:
         add_json(",\"where\":", failed->condition, out);
@@ -98,7 +111,7 @@ static void add_failed(const struct kx_check *check,
     char number[40];
     snprintf(number, sizeof number, "{\"check\":%zu", failed->check);
     kx_add_text(out, number);
-    if (range)
+    if (range && check->condition != KX_RANGE_IS)
         add_key(",\"prefix\":", check->key, out);
     if (check->by != NULL)
         add_by(check->by, out);

@@ -8,6 +8,7 @@
 
 #include "access/access.h"
 #include "rest/cursor.h"
+#include "rest/key_text.h"
 
 void selection_init(struct selection *selection, const void *memory)
 {
@@ -56,6 +57,63 @@ bool selection_read(const struct query_params *query,
 }
 
 /* A missing index is not an error here; the scan reports it. */
+/* ---- In a document ------------------------------------------------------ */
+
+static struct selection *selection_of(void *target)
+{
+    return ((struct range_target *)target)->selection;
+}
+
+static bool read_bound(struct kx_slice value, bool *has, struct kx_buffer *key,
+                       struct input_error *error)
+{
+    *has = true;
+    return key_text_from_json(value, key, error);
+}
+
+bool range_member_prefix(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    struct selection *selection = selection_of(target);
+    return read_bound(value, &selection->has_prefix, &selection->prefix, error);
+}
+
+bool range_member_start(void *target, struct kx_slice value,
+                        struct input_error *error)
+{
+    struct selection *selection = selection_of(target);
+    return read_bound(value, &selection->has_start, &selection->start, error);
+}
+
+bool range_member_end(void *target, struct kx_slice value,
+                      struct input_error *error)
+{
+    struct selection *selection = selection_of(target);
+    return read_bound(value, &selection->has_end, &selection->end, error);
+}
+
+bool range_member_index(void *target, struct kx_slice value,
+                        struct input_error *error)
+{
+    struct selection *selection = selection_of(target);
+    selection->has_index = true;
+    if (!document_text(value, &selection->index, error))
+        return false;
+    return selection->index.size > 0 ||
+           input_error_set(error, PROBLEM_BAD_REQUEST,
+                           "The name of the index is empty: name an index, or "
+                           "leave out index to read the entries themselves.");
+}
+
+bool range_member_reverse(void *target, struct kx_slice value,
+                          struct input_error *error)
+{
+    struct selection *selection = selection_of(target);
+    return document_flag(value, &selection->reverse, error);
+}
+
+/* ---- The range ---------------------------------------------------------- */
+
 static bool fold_key(struct selection *selection, struct kx_reader *reader,
                      struct kx_buffer *key)
 {

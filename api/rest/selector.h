@@ -6,6 +6,7 @@
 #ifndef API_SELECTOR_H
 #define API_SELECTOR_H
 
+#include "rest/document.h"
 #include "rest/query_params.h"
 
 /* Keys are encoded. */
@@ -35,6 +36,18 @@ void selection_init(struct selection *selection, const void *memory);
  * false with the error of the parameter. */
 bool selection_read(const struct query_params *query,
                     struct selection *selection, struct input_error *error);
+
+/* The members that ranges of documents share. They fill the selection, which is
+ * initialized; their target begins with this struct. The errors are
+ * PROBLEM_BAD_REQUEST and those of key_text_from_json. */
+struct range_target {
+    struct selection *selection;
+};
+member_fn range_member_prefix;
+member_fn range_member_start;
+member_fn range_member_end;
+member_fn range_member_index;
+member_fn range_member_reverse;
 
 /* Folds text in the keys as the selection's index does, if the index exists and
  * the caller may list by it. Begins and ends its own view. Returns false if

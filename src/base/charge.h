@@ -15,6 +15,7 @@
  *   a byte beyond ASCII that is folded   18 (lower) to 33 (casefold)
  *   an operation of a JSON Patch         220, without what it passes
  *   a comparison of two short values     100
+ *   an entry of a digest                 100 to 260
  *
  * Threads: a charge belongs to one thread at a time. */
 #ifndef CHARGE_H
@@ -33,8 +34,8 @@ enum charge_price {
     CHARGE_PASSED = 1,     /* a byte that is read, compared or copied */
     CHARGE_FOLDED = 30,    /* a byte beyond ASCII, or an escape, of a text that
                             * is folded for an index */
-    CHARGE_OPERATION = 200 /* an operation of a patch, a comparison, a key that
-                            * is made for an index */
+    CHARGE_OPERATION = 200 /* an operation of a patch, a comparison, an entry of
+                            * a digest, a key that is made for an index */
 };
 
 struct charge {

@@ -119,6 +119,12 @@ static inline struct kx_slice kx_buffer_slice(const struct kx_buffer *buffer)
 enum { KX_SHA256_SIZE = 32 };
 void kx_sha256(struct kx_slice bytes, uint8_t *out);
 
+/* Continues the digest of a range of entries, KX_SHA256_SIZE bytes that begin
+ * as zeros, with the next entry: SHA-256 of the digest so far, the stamp as 8
+ * bytes (most significant first) and the encoded key. Two digests are equal
+ * only if the entries have the same keys and stamps in the same order. */
+void kx_digest_entry(uint8_t *digest, struct kx_slice key, uint64_t stamp);
+
 /* Writes a fingerprint of KX_FINGERPRINT_SIZE bytes of all parts, one after the
  * other: if the bytes differ, the fingerprints almost certainly differ. They
  * are the same on every machine and in every version. Not safe against chosen

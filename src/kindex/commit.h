@@ -12,15 +12,17 @@
 #include "kindex/store.h"
 
 enum kx_condition {
-    KX_IS_ABSENT,    /* the entry is absent */
-    KX_IS_PRESENT,   /* the entry is present */
-    KX_IS_ONE_OF,    /* it is present with one of the stamps */
-    KX_IS_NONE_OF,   /* it is absent, or present with none of the stamps */
-    KX_IS_AT_MOST,   /* it is absent, or its stamp is at most stamps[0] */
-    KX_MEETS,        /* it is present, and its value meets `where` */
-    KX_RANGE_EMPTY,  /* no entry is in the range */
-    KX_RANGE_AT_MOST /* no entry in the range has a stamp above stamps[0]; an
-                      * entry that was removed has left no stamp */
+    KX_IS_ABSENT,     /* the entry is absent */
+    KX_IS_PRESENT,    /* the entry is present */
+    KX_IS_ONE_OF,     /* it is present with one of the stamps */
+    KX_IS_NONE_OF,    /* it is absent, or present with none of the stamps */
+    KX_IS_AT_MOST,    /* it is absent, or its stamp is at most stamps[0] */
+    KX_MEETS,         /* it is present, and its value meets `where` */
+    KX_RANGE_EMPTY,   /* no entry is in the range */
+    KX_RANGE_AT_MOST, /* no entry in the range has a stamp above stamps[0]; an
+                       * entry that was removed has left no stamp */
+    KX_RANGE_IS       /* the first `limit` entries of the range, with `reverse`
+                       * from its end, have this digest (kx_digest_entry) */
 };
 
 /* Conditions on a value, as an index declares them in `where`. Immutable. */
@@ -63,6 +65,9 @@ struct kx_check {
     const struct kx_where *where; /* for KX_MEETS */
     struct kx_slice start;        /* of a range, inclusive */
     struct kx_slice end;          /* of a range, exclusive */
+    const uint8_t *digest;        /* for KX_RANGE_IS */
+    size_t limit;                 /* for KX_RANGE_IS; 0: all entries */
+    bool reverse;                 /* for KX_RANGE_IS */
 };
 
 /* True if the condition is on a range. */

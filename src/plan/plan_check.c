@@ -10,7 +10,6 @@
 #include "plan/plan_read.h"
 #include "schema/declaration_parse.h"
 #include "schema/predicate.h"
-#include "schema/predicate.h"
 
 /* ---- Values ------------------------------------------------------------- */
 
@@ -76,23 +75,59 @@ static enum kx_status check_owner(struct plan *plan,
                : KX_OK;
 }
 
-/* KX_CHECK_FAILED, with the entry, if the range must not have this entry. */
-static enum kx_status look(const struct plan *plan,
-                           const struct kx_check *check, struct kx_slice key,
-                           struct kx_slice bytes,
-                           struct kx_failed_check *failed)
+/* A check of a range, with the digest of its entries so far. */
+struct range_check {
+    const struct kx_check *check;
+    struct kx_failed_check *failed;
+    uint8_t digest[KX_SHA256_SIZE];
+    size_t count;
+};
+
+/* KX_END after the last entry of the digest. */
+static enum kx_status digest(struct plan *plan, struct range_check *reading,
+                             struct kx_slice key, uint64_t stamp)
 {
+    charge_add(&plan->charge, 1, CHARGE_OPERATION);
+    kx_digest_entry(reading->digest, key, stamp);
+    reading->count++;
+    return reading->count == reading->check->limit ? KX_END : KX_OK;
+}
+
+/* False for an entry that a list does not show, or one that is old enough. */
+static bool is_meant(const struct plan *plan, const struct kx_check *check,
+                     struct record *record)
+{
+    bool at_most = check->condition == KX_RANGE_AT_MOST;
+    return catalog_show(plan->catalog, record, plan->now_ms) &&
+           (!at_most || record->stamp > check->stamps[0]);
+}
+
+/* KX_CHECK_FAILED, with the entry, if the range must not have this entry. */
+static enum kx_status look(struct plan *plan, struct range_check *reading,
+                           struct kx_slice key, struct kx_slice bytes)
+{
+    const struct kx_check *check = reading->check;
     struct record record;
     if (!record_read(bytes, &record))
         return KX_FAILED;
-    if (!catalog_show(plan->catalog, &record, plan->now_ms) ||
-        (check->condition == KX_RANGE_AT_MOST &&
-         record.stamp <= check->stamps[0]))
+    if (!is_meant(plan, check, &record))
         return KX_OK;
-    failed->actual = record.stamp;
-    return kx_slice_copy(plan->commit->memory, key, &failed->key)
+    if (check->condition == KX_RANGE_IS)
+        return digest(plan, reading, key, record.stamp);
+    reading->failed->actual = record.stamp;
+    return kx_slice_copy(plan->commit->memory, key, &reading->failed->key)
                ? KX_CHECK_FAILED
                : KX_NO_MEMORY;
+}
+
+/* After the last entry of the range, or of the digest. */
+static enum kx_status compare(const struct range_check *reading)
+{
+    const struct kx_check *check = reading->check;
+    bool same =
+        check->condition != KX_RANGE_IS ||
+        memcmp(reading->digest, check->digest, sizeof reading->digest) == 0;
+    return same ? KX_OK : KX_CHECK_FAILED;
 }
 
 /* Reads the table, not the overlay, in which nothing has changed yet. */
@@ -100,9 +135,11 @@ static enum kx_status check_range(struct plan *plan,
                                   const struct kx_check *check,
                                   struct kx_failed_check *failed)
 {
+    struct range_check reading = {.check = check, .failed = failed};
     enum kx_status status = check_owner(plan, check);
     if (status == KX_OK)
-        status = engine_range_begin(plan->range, check->start, check->end);
+        status = engine_range_begin_either(plan->range, check->start,
+                                           check->end, check->reverse);
     while (status == KX_OK) {
         struct kx_slice key;
         struct kx_slice bytes;
@@ -110,10 +147,10 @@ static enum kx_status check_range(struct plan *plan,
         if (status == KX_OK)
             status = plan_pass_row(plan, bytes);
         if (status == KX_OK)
-            status = look(plan, check, key, bytes, failed);
+            status = look(plan, &reading, key, bytes);
     }
     engine_range_end(plan->range);
-    return status == KX_END ? KX_OK : status;
+    return status == KX_END ? compare(&reading) : status;
 }
 
 /* ---- Stamps ------------------------------------------------------------- */
@@ -142,6 +179,7 @@ bool kx_check_holds(const struct kx_check *check, uint64_t stamp)
     case KX_MEETS:
     case KX_RANGE_EMPTY:
     case KX_RANGE_AT_MOST:
+    case KX_RANGE_IS:
         break;
     }
     return false;

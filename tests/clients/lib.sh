@@ -7,6 +7,7 @@
 #   restart                     a server with an empty store; its address is in
 #                               KINDEX_URL
 KINDEX=$(cd ../../.. && realpath "${BUILD:-build}")/kindex
+export KINDEX_PROGRAM=$KINDEX
 . ../../lib/path.sh
 . ../../lib/http.sh
 

@@ -19,6 +19,10 @@ static enum kx_status run_commit(struct world *world)
                                  .stamp_count = 1,
                                  .start = key_of(world, "[\"none\",1]"),
                                  .end = key_of(world, "[\"none\",2]")},
+                                {.condition = KX_RANGE_IS,
+                                 .digest = (const uint8_t[KX_SHA256_SIZE]){0},
+                                 .start = key_of(world, "[\"none\",1]"),
+                                 .end = key_of(world, "[\"none\",2]")},
                                 {.key = key_of(world, "[\"u\",9]"),
                                  .condition = KX_IS_NONE_OF,
                                  .stamps = stamps,
@@ -38,7 +42,7 @@ static enum kx_status run_commit(struct world *world)
     mutations[0].expires_at_ms = kx_now_ms() + 3600000;
     mutations[1].returns = KX_RETURN_OLD;
     struct kx_commit commit = {.checks = checks,
-                               .check_count = 3,
+                               .check_count = 4,
                                .mutations = mutations,
                                .mutation_count = 5,
                                .memory = world->mem};

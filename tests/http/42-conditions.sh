@@ -100,6 +100,89 @@ request PUT /kv/users/1 '{"name":"Bo"}'
 ask '{"prefix":["by_name","Bo"],"none":true}'
 field '.failedChecks[0].key' '["by_name","Bo","1"]'
 
+# digest QUERY: the digest of the page, for checks below.
+digest() {
+    request GET "/list?$1&keys=true&digest=true"
+    value .digest
+}
+# is_digest RANGE DIGEST: a check of the range.
+is_digest() { echo "{$1,\"digest\":\"$2\"}"; }
+
+test_case 'a check with a digest holds while the list is what it was'
+for n in 1 2 3 4; do request PUT /kv/seats/=$n "$n"; done
+all='"prefix":["seats"]'
+whole=$(is_digest "$all" "$(digest prefix=seats)")
+first=$(is_digest "$all,\"limit\":2" "$(digest 'prefix=seats&limit=2')")
+last=$(is_digest "$all,\"limit\":2,\"reverse\":true" "$(digest 'prefix=seats&limit=2&reverse=true')")
+middle=$(is_digest '"start":["seats",2],"end":["seats",4]' "$(digest 'start=seats/=2&end=seats/=4')")
+after=$(is_digest "$all,\"start\":[\"seats\",4]" "$(digest 'prefix=seats&start=seats/=4')")
+none=$(is_digest '"prefix":["seats",1]' "$(digest prefix=seats/=1)")
+holds "$whole" "$first" "$last" "$middle" "$after" "$none"
+request GET '/list?prefix=seats&limit=2'
+request GET "/list?prefix=seats&limit=9&digest=true&cursor=$(value .cursor)"
+second=$(value .digest)
+holds "$(is_digest '"start":["seats",3],"end":["seats",9]' "$second")"
+field '.failedChecks' null
+
+test_case 'a digest names the check, and is not that of other entries'
+fails "$(is_digest "$all" "$second")" "{\"check\":0,\"digest\":\"$second\",\"actual\":null}"
+ask "$(is_digest "$all" "$(digest 'prefix=seats&reverse=true')")"
+expect 409 check-failed
+
+# changed NUMBERS: which of these checks fail now.
+changed() {
+    ask "$whole" "$first" "$last" "$middle" "$after" "$none"
+    field '[.failedChecks[]?.check]' "$1"
+}
+test_case 'a digest fails once an entry was added, changed or removed, in its part of the range'
+request PUT /kv/seats/=3.5 3.5
+changed '[0,2,3]'
+request DELETE /kv/seats/=3.5
+changed '[]'
+request PUT /kv/seats/=1 1
+changed '[0,1]'
+request DELETE /kv/seats/=4
+changed '[0,1,2,4]'
+request PUT '/kv/seats/=1/x?ttl=1ms' 1
+until_status 404 GET /kv/seats/=1/x
+changed '[0,1,2,4]'
+request PUT /kv/seats/=1/x 1
+changed '[0,1,2,4,5]'
+
+test_case 'a digest fails once one of its entries has expired'
+request PUT '/kv/passing/1?ttl=1s' 1
+passing=$(is_digest '"prefix":["passing"]' "$(digest prefix=passing)")
+until_status 404 GET /kv/passing/1
+ask "$passing"
+expect 409 check-failed
+
+test_case 'a digest stands with a range, and is of a page of keys'
+while read -r check; do
+    ask "$check"
+    expect 400 bad-request
+    field .pointer /checks/0
+done <<END
+{"key":["seats",1],"digest":"$second"}
+{"digest":"$second"}
+{"prefix":["seats"],"none":true,"digest":"$second"}
+{"prefix":["seats"],"none":true,"limit":1}
+{"prefix":["seats"],"none":true,"start":["seats",1]}
+{"start":["seats",1],"digest":"$second"}
+{"prefix":["seats"],"start":["seats",1],"end":["seats",2],"digest":"$second"}
+{"prefix":["seats"],"key":["seats"],"digest":"$second"}
+END
+for digest in '"ab"' "\"${second}00\"" "\"${second:2}zz\"" 5; do
+    answers 400 bad-request POST /atomic "{\"checks\":[{\"prefix\":[],\"digest\":$digest}]}"
+    field .pointer /checks/0/digest
+done
+for other in index=by_name 'where=%7B%22path%22:%22%22,%22eq%22:1%7D' share=0.5; do
+    answers 400 bad-parameter GET "/list?digest=true&$other"
+    field .parameter digest
+done
+request GET '/list?prefix=seats&digest=true' '' -H 'Accept: application/x-ndjson'
+expect 400 bad-parameter
+answers 400 bad-parameter GET '/list?digest=yes'
+
 test_case 'rows read by range checks count against the budget of the commit'
 for block in $(seq 0 10); do
     request POST /atomic "{\"mutations\":[$(seq -s, -f '{"type":"set","key":["many",%g],"value":1}' $((block * 1000)) $((block * 1000 + 999)))]}"

@@ -205,6 +205,34 @@ static uint64_t *random_stamp(struct data *data)
     return stamp;
 }
 
+/* A digest of the first entries that are there, in either direction. It holds
+ * unless one of them is left out, has another stamp, or more follow than the
+ * limit lets through. */
+static void check_digest(struct data *data, struct kx_check *check,
+                         size_t first, size_t end, bool *holds)
+{
+    uint8_t *digest = talloc_zero_array(data->mem, uint8_t, KX_SHA256_SIZE);
+    size_t alive_count = 0;
+    size_t wrong = random_below(&data->seed, 2 * SLOTS);
+    bool omits = random_below(&data->seed, 2) == 0;
+    check->digest = digest;
+    check->reverse = random_below(&data->seed, 2) == 0;
+    check->limit = random_below(&data->seed, 2) * (1 + end - first) / 2;
+    for (size_t i = 0; i < end - first; i++) {
+        size_t n = check->reverse ? end - 1 - i : first + i;
+        const struct model_entry *slot = &data->slots[n];
+        if (!alive(data, slot) ||
+            (check->limit > 0 && alive_count == check->limit))
+            continue;
+        bool fails = alive_count++ == wrong;
+        if (fails)
+            *holds = false;
+        if (!fails || !omits)
+            kx_digest_entry(digest, slot_key(data->mem, n),
+                            slot->stamp + (fails ? 1 : 0));
+    }
+}
+
 /* Of all entries, or of those of one number with a suffix. */
 static void check_range(struct data *data, struct kx_check *check, bool *holds)
 {
@@ -223,6 +251,10 @@ static void check_range(struct data *data, struct kx_check *check, bool *holds)
     check->end = kx_buffer_slice(&bounds[1]);
     size_t first = all ? 0 : number * SUFFIXES + 1;
     size_t end = all ? SLOTS : (number + 1) * SUFFIXES;
+    if (check->condition == KX_RANGE_IS) {
+        check_digest(data, check, first, end, holds);
+        return;
+    }
     for (size_t n = first; n < end; n++)
         if (alive(data, &data->slots[n]) &&
             (check->condition == KX_RANGE_EMPTY ||
@@ -252,7 +284,7 @@ struct kx_check random_check(struct data *data, bool *holds_out)
     bool present = alive(data, slot);
     struct kx_check check = {.key = slot_key(data->mem, n),
                              .condition = (enum kx_condition)random_below(
-                                 &data->seed, KX_RANGE_AT_MOST + 1),
+                                 &data->seed, KX_RANGE_IS + 1),
                              .stamps = random_stamp(data),
                              .stamp_count = 1};
     bool same = present && slot->stamp == check.stamps[0];
@@ -278,6 +310,7 @@ struct kx_check random_check(struct data *data, bool *holds_out)
         break;
     case KX_RANGE_EMPTY:
     case KX_RANGE_AT_MOST:
+    case KX_RANGE_IS:
         check_range(data, &check, holds_out);
     }
     return check;

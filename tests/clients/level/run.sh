@@ -50,7 +50,7 @@ ln -s "$(realpath ../../deno/node_modules/@deno)" "$work/package/node_modules/@d
 module=$work/package/dist/cjs/index.js
 export KINDEX_CLIENT=$module PYTHONPATH=$clients/python PYTHONDONTWRITEBYTECODE=1
 
-recorded TypeScript node --test ../typescript/client.test.mjs ../typescript/queue.test.mjs
+recorded TypeScript node --test ../typescript/{client,queue,transaction}.test.mjs
 recorded Python /usr/bin/python3 ../python/test_client.py
 typescript_methods >"$work/TypeScript.methods"
 python_methods >"$work/Python.methods"

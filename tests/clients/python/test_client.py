@@ -855,6 +855,102 @@ class Entries(unittest.TestCase):
             kindex.connect("http://127.0.0.1:1", retries=1).get(("x",))
         self.assertEqual(caught.exception.code, "no-answer")
 
+    def test_a_transaction_holds_only_if_what_it_read_is_still_the_same(self):
+        for n in range(5):
+            self.db.put(("t", n), {"n": n})
+        forms = [
+            {"prefix": ("t",)}, {"prefix": ("t",), "page_size": 2},
+            {"prefix": ("t",), "page_size": 2, "reverse": True},
+            {"prefix": ("t",), "start": ("t", 1), "page_size": 1},
+            {"start": ("t", 1), "end": ("t", 4), "page_size": 2, "reverse": True},
+            {"prefix": ("t",), "limit": 3, "page_size": 2, "fields": ["/n"]},
+            {"prefix": ("t",), "limit": 4, "reverse": True, "keys": True}, {},
+        ]
+        for form in forms:
+            expected = list(self.db.list(**form))
+            runs = 0
+
+            def work(t):
+                nonlocal runs
+                runs += 1
+                found = list(t.list(**form))
+                t.set(("aside",), runs)
+                if runs == 1:
+                    self.assertEqual([(repr(e.key), e.versionstamp) for e in found],
+                                     [(repr(e.key), e.versionstamp) for e in expected])
+                    self.db.put(("t", 1.5), runs)  # a phantom
+                return len(found)
+
+            self.assertEqual(self.db.transaction(work), len(expected) + (0 if "limit" in form else 1))
+            self.assertEqual(runs, 2, form)
+            self.db.delete(("t", 1.5))
+            self.db.delete(("aside",))
+
+    def test_the_writes_of_a_transaction_are_one_commit(self):
+        def work(t):
+            entry, missing = t.get_many([("one", 1), ("one", 2)])
+            self.assertIsNone(t.get(("one", 3), fields=["/a"]).versionstamp)
+            t.set(("one", 4), {"from": entry.versionstamp}, ttl="1h")
+            t.patch(("one", 4), {"m": 1})
+            t.operations(("one", 4), [{"op": "set", "path": "/o", "value": 1}])
+            t.sum(("one", 5), 2)
+            t.min(("one", 5), 7)
+            t.max(("one", 5), 1)
+            t.touch(("one", 4), "2h")
+            t.delete(("one", 6))
+            return missing.versionstamp
+
+        self.assertIsNone(self.db.transaction(work))
+        values = [entry.value for entry in self.db.list(("one",))]
+        self.assertEqual(values, [{"from": None, "m": 1, "o": 1}, 2])
+        self.assertEqual(len({entry.versionstamp for entry in self.db.list(("one",))}), 1)
+
+    def test_only_conflicts_of_a_transaction_are_tried_again(self):
+        runs = 0
+
+        def conflicting(t):
+            nonlocal runs
+            runs += 1
+            t.get(("busy",))
+            self.db.put(("busy",), runs)
+            t.set(("never",), runs)
+
+        with self.assertRaises(KindexError) as caught:
+            self.db.transaction(conflicting, tries=3)
+        error = caught.exception
+        self.assertEqual((error.code, runs, error.failed_checks[0]["key"]), ("check-failed", 3, ("busy",)))
+
+        def refused(t):
+            nonlocal runs
+            runs += 1
+            t.sum(("bounded",), -1, min=0)
+
+        with self.assertRaises(KindexError) as caught:
+            self.db.transaction(refused)
+        self.assertEqual((caught.exception.code, runs), ("out-of-bounds", 4))
+
+        def late(t):
+            t.set(("never",), 1)
+            t.get(("never",))
+
+        with self.assertRaises(RuntimeError):
+            self.db.transaction(late)
+        with self.assertRaises(ValueError):
+            self.db.transaction(refused, tries=0)
+        self.assertIsNone(self.db.get(("never",)).versionstamp)
+
+    def test_a_test_has_an_empty_store_of_its_own(self):
+        program = os.environ["KINDEX_PROGRAM"]
+        with kindex.kindex_for_tests(program, ["--cache", "16MiB"], retries=0) as own:
+            self.assertEqual(list(own.list()), [])
+            own.put(("mine",), 1)
+            self.assertIsNone(self.db.get(("mine",)).versionstamp)
+        with self.assertRaises(KindexError):
+            own.get(("mine",))
+        with self.assertRaisesRegex(RuntimeError, "no-such-option"):
+            with kindex.kindex_for_tests(program, ["--no-such-option"]):
+                self.fail("it started")
+
     def test_threads_share_a_client(self):
         def add():
             for _ in range(20):
@@ -931,6 +1027,14 @@ class Entries(unittest.TestCase):
                 found = [entry.value async for entry in db.list(("async",), page_size=3)]
                 self.assertEqual(found, list(range(8)))
                 self.assertEqual(await db.count(("async",)), 8)
+
+                async def nine_more(t):
+                    entries = [entry async for entry in t.list(("async",))]
+                    first = await t.get(("async", 1))
+                    t.set(("async", 1), first.value + len(entries))
+
+                await asyncio.gather(*(db.transaction(nine_more, tries=50) for _ in range(3)))
+                self.assertEqual((await db.get(("async", 1))).value, 25)
                 commit = await db.commit(db.atomic().sum(("async", 0), 4, returns="new"))
                 self.assertEqual(commit.results[0].value, 4)
                 async for change in db.watch([("async", 0)]):

@@ -14,6 +14,17 @@ types() {
         --module "$1" --moduleResolution "$2" "$work/app/$3"
 }
 
+# In a copy without node_modules and dist, where nothing is installed.
+pack_clone() {
+    local root=$work/clone
+    mkdir -p "$root/api/clients" "$root/tests/lib"
+    cp ../../lib/npm.sh "$root/tests/lib"
+    (cd "$client/.." && tar -cf - --exclude node_modules --exclude dist typescript) |
+        tar -xf - -C "$root/api/clients"
+    (cd "$root/api/clients/typescript" && npm pack --silent --pack-destination "$root") &&
+        cmp "$root/$packed" "$work/$packed"
+}
+
 # Deno has node:test as well.
 run_deno() {
     local deno
@@ -47,6 +58,7 @@ module=$work/app/node_modules/kindex/dist
 ln -s "$(realpath ../../deno/node_modules/@deno)" "$work/app/node_modules/@deno"
 works "packed it has $(stat -c %s "$work/$packed") bytes, at most $PACKED_MAX" \
     test "$(stat -c %s "$work/$packed")" -le $PACKED_MAX
+works 'npm pack alone makes the same package of a fresh clone' pack_clone
 cp types.ts "$work/app/types.mts"
 cp types.ts "$work/app/types.cts"
 sed 's|// @ts-expect-error.*||' types.ts >"$work/app/wrong.mts"

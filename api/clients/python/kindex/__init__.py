@@ -1,6 +1,6 @@
 """The client of Kindex, with the standard library alone. README.md has a tour."""
 
-from .aio import AsyncKindex
+from .aio import AsyncKindex, AsyncTransaction
 from .client import (
     Aggregate,
     Atomic,
@@ -13,16 +13,19 @@ from .client import (
     IndexChange,
     Kindex,
     Range,
+    Transaction,
     connect,
 )
 from .error import KindexError
 from .json_text import BigInt, KvU64, Typed
 from .queue import Job, Queue
+from .testing import kindex_for_tests
 from .values import Key, KeyPart, Map, Media
 
 __all__ = [
     "Aggregate",
     "AsyncKindex",
+    "AsyncTransaction",
     "Atomic",
     "BigInt",
     "BulkEntry",
@@ -42,6 +45,8 @@ __all__ = [
     "Media",
     "Queue",
     "Range",
+    "Transaction",
     "Typed",
     "connect",
+    "kindex_for_tests",
 ]

@@ -4,7 +4,18 @@ that is cancelled ends there; whether it was carried out is then not known."""
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, Generator, Iterable, Iterator, Optional, Sequence, TypeVar
+from typing import (
+    Any,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Optional,
+    Sequence,
+    TypeVar,
+)
 
 from .client import (
     Aggregate,
@@ -17,6 +28,9 @@ from .client import (
     IndexChange,
     Kindex,
     Range,
+    TRIES,
+    Transaction,
+    _pauses,
 )
 from .queue import Names, Queue
 from .values import JSON, Key, KeyPart
@@ -36,6 +50,30 @@ async def _iterate(iterator: Iterator[T]) -> AsyncIterator[T]:
     finally:
         if isinstance(iterator, Generator):
             iterator.close()
+
+
+class AsyncTransaction:
+    """As Transaction; reads are awaited, and writes are not."""
+
+    def __init__(self, sync: Transaction) -> None:
+        self._sync = sync
+        self.set = sync.set
+        self.delete = sync.delete
+        self.patch = sync.patch
+        self.operations = sync.operations
+        self.sum = sync.sum
+        self.min = sync.min
+        self.max = sync.max
+        self.touch = sync.touch
+
+    async def get(self, key: Key, **options: Any) -> Entry:
+        return await asyncio.to_thread(self._sync.get, key, **options)
+
+    async def get_many(self, keys: Sequence[Key], **options: Any) -> list[Entry]:
+        return await asyncio.to_thread(self._sync.get_many, keys, **options)
+
+    def list(self, prefix: Optional[Key] = None, **options: Any) -> AsyncIterator[Entry]:
+        return _iterate(self._sync.list(prefix, **options))
 
 
 class AsyncKindex:
@@ -77,6 +115,17 @@ class AsyncKindex:
 
     async def queues(self) -> Names:
         return await asyncio.to_thread(self._sync.queues)
+
+    async def transaction(
+        self, work: Callable[[AsyncTransaction], Awaitable[T]], *, tries: int = TRIES
+    ) -> T:
+        for pause in _pauses(tries):
+            transaction = Transaction(self._sync)
+            result = await work(AsyncTransaction(transaction))
+            if await asyncio.to_thread(transaction._commit, pause is None):
+                return result
+            await asyncio.sleep(pause or 0.0)
+        raise AssertionError("not reached")
 
     def atomic(self) -> Atomic:
         """To be given to ``commit``."""

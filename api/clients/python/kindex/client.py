@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import http.client
+import random
 import ssl
 import time
 from dataclasses import dataclass
@@ -31,6 +32,12 @@ WAIT_S = 30
 RECONNECT_S = 2.0
 #: Of the text of one request of ``bulk``, unless one line is longer.
 BULK_CHARS = 1 << 20
+#: How often the work of a transaction is done at most, unless it is given.
+TRIES = 10
+FIRST_PAUSE_S = 0.01
+LONGEST_PAUSE_S = 1.0
+#: Entries of a page.
+PAGE_MAX = 1000
 TYPED = "application/vnd.kindex.typed+json"
 
 
@@ -408,22 +415,162 @@ class Atomic:
         return self._send(dry=True)
 
     def _send(self, dry: bool = False) -> Commit:
+        try:
+            return self._commit(dry)
+        except KindexError as error:
+            if error.code != "check-failed":
+                raise
+            return Commit(False, None, [], error.failed_checks)
+
+    def _commit(self, dry: bool) -> Commit:
+        """Raises for a failed check, too."""
         body: JSON = {"checks": self._checks, "mutations": self._mutations}
         if self._acks:
             body["ack"] = self._acks
         if dry:
             body["dry"] = True
-        try:
-            answer = self._transport.send(
-                Request("POST", "/atomic", body=write_json(body), writes=not dry)
-            ).json("versionstamp")
-        except KindexError as error:
-            if error.code != "check-failed":
-                raise
-            return Commit(False, None, [], error.failed_checks)
+        answer = self._transport.send(
+            Request("POST", "/atomic", body=write_json(body), writes=not dry)
+        ).json("versionstamp")
         results = answer.get("results") or [None] * len(self._mutations)
         entries = [_entry(wire) if wire and "key" in wire else None for wire in results]
         return Commit(True, answer["versionstamp"], entries, [])
+
+
+class Transaction:
+    """Reads, and then writes that are committed only if everything that was read is
+    still the same: entries, entries that are absent, and lists with all that they could
+    have. A write has the parameters of the same method of Atomic."""
+
+    def __init__(self, db: Kindex) -> None:
+        self._db = db
+        self._atomic = db.atomic()
+        self._writes = False
+
+    def _must_read(self) -> None:
+        if self._writes:
+            raise RuntimeError(
+                "a transaction does not see its own writes: read before the first of them"
+            )
+
+    def get(self, key: Key, *, fields: Optional[Sequence[str]] = None) -> Entry:
+        return self.get_many([key], fields=fields)[0]
+
+    def get_many(
+        self, keys: Sequence[Key], *, fields: Optional[Sequence[str]] = None
+    ) -> list[Entry]:
+        self._must_read()
+        entries = self._db.get_many(keys, fields=fields)
+        for key, entry in zip(keys, entries):
+            self._atomic.check(key, entry.versionstamp)
+        return entries
+
+    def list(
+        self,
+        prefix: Optional[Key] = None,
+        *,
+        start: Optional[Key] = None,
+        end: Optional[Key] = None,
+        reverse: bool = False,
+        fields: Optional[Sequence[str]] = None,
+        keys: bool = False,
+        limit: Optional[int] = None,
+        page_size: int = 100,
+    ) -> Iterator[Entry]:
+        """Each page that is read is checked as a whole."""
+        bounds = {"prefix": prefix, "start": start, "end": end}
+        given: JSON = {name: to_key(key) for name, key in bounds.items() if key is not None}
+        given = given or {"prefix": []}
+        last: Any = None
+        while limit is None or limit > 0:
+            self._must_read()
+            selected = given if last is None else _from_entry(given, last, reverse)
+            # Without a cursor, which no check has: a page begins with the end of the last.
+            again = 0 if last is None or reverse else 1
+            size = page_size if limit is None else min(limit, page_size)
+            query: Query = {name: write_json(key) for name, key in selected.items()}
+            query["limit"] = str(min(size + again, PAGE_MAX))
+            query["digest"] = "true"
+            if reverse:
+                query["reverse"] = "true"
+            if keys:
+                query["keys"] = "true"
+            if fields is not None:
+                query["fields"] = write_json(_fields(fields))
+            page = self._db._read("GET", "/list", "entries", "cursor", "digest", query=query)
+            wires = page["entries"]
+            check = {**selected, "reverse": reverse, "digest": page["digest"]}
+            if page["cursor"] is not None:
+                check["limit"] = len(wires)
+            self._atomic._checks.append(check)
+            if again and wires and wires[0]["key"] == last:
+                wires = wires[1:]
+            for wire in wires:
+                yield _entry(wire)
+            if page["cursor"] is None:
+                return
+            if not wires:
+                raise ValueError("an entry fills a page of a list")
+            last = wires[-1]["key"]
+            limit = None if limit is None else limit - len(wires)
+
+    def _write(self) -> Atomic:
+        self._writes = True
+        return self._atomic
+
+    def set(self, of: Union[Key, By], value: object, **options: Any) -> None:
+        self._write().set(of, value, **options)
+
+    def delete(self, of: Union[Key, By]) -> None:
+        self._write().delete(of)
+
+    def patch(self, of: Union[Key, By], patch: object, **options: Any) -> None:
+        self._write().patch(of, patch, **options)
+
+    def operations(self, of: Union[Key, By], ops: Sequence[JSON], **options: Any) -> None:
+        self._write().operations(of, ops, **options)
+
+    def sum(self, of: Union[Key, By], amount: Summand, **options: Any) -> None:
+        self._write().sum(of, amount, **options)
+
+    def min(self, of: Union[Key, By], value: Summand, **options: Any) -> None:
+        self._write().min(of, value, **options)
+
+    def max(self, of: Union[Key, By], value: Summand, **options: Any) -> None:
+        self._write().max(of, value, **options)
+
+    def touch(self, of: Union[Key, By], ttl: Optional[str] = None, **options: Any) -> None:
+        self._write().touch(of, ttl, **options)
+
+    def _commit(self, last: bool) -> bool:
+        """False if something that was read has changed; raises if this was the last try."""
+        try:
+            self._atomic._commit(dry=False)
+        except KindexError as error:
+            if error.code != "check-failed" or last:
+                raise
+            return False
+        return True
+
+
+def _from_entry(given: JSON, last: Any, reverse: bool) -> JSON:
+    """The part of a range from an entry on, which it has as the first, or ends before."""
+    bound = {"end" if reverse else "start": last}
+    other = "start" if reverse else "end"
+    if other in given:
+        return {**bound, other: given[other]}
+    return {"prefix": given.get("prefix", []), **bound}
+
+
+def _pauses(tries: int) -> Iterator[Optional[float]]:
+    """The pause after each try of a transaction; None after the last."""
+    if tries < 1:
+        raise ValueError(f"tries is {tries}, not a number from 1 up")
+    pause = FIRST_PAUSE_S
+    for _ in range(tries - 1):
+        yield pause * random.uniform(0.5, 1.0)
+        pause = min(pause * 2, LONGEST_PAUSE_S)
+    yield None
 
 
 class Kindex:
@@ -492,6 +639,18 @@ class Kindex:
         """The names of the queues."""
         answer = self._transport.send(Request("GET", "/queues")).json("queues")
         return [queue["name"] for queue in answer["queues"]]
+
+    def transaction(self, work: Callable[[Transaction], T], *, tries: int = TRIES) -> T:
+        """Does the work, and commits what it writes if everything that it read is still
+        the same. Otherwise, after a pause, it does the work again; other errors are
+        raised. Returns what the work returns."""
+        for pause in _pauses(tries):
+            transaction = Transaction(self)
+            result = work(transaction)
+            if transaction._commit(last=pause is None):
+                return result
+            time.sleep(pause or 0.0)
+        raise AssertionError("not reached")
 
     def put(
         self,

@@ -226,46 +226,56 @@ export class Atomic {
     return this.#add("touch", of, {}, options, MUTATION);
   }
 
+  /** @internal A check as requests have it. */
+  checkWire(check: object): void {
+    this.#checks.push(check);
+  }
+
   /** Resolves when the commit is on disk. Throws for all but a failed check. */
   async commit(options?: CallOptions): Promise<Commit> {
-    return await this.#send(options);
+    return await this.#settled(this.send(options));
   }
 
   /** What a commit would answer now; nothing is changed, and there is no versionstamp. */
   async dryRun(options?: CallOptions): Promise<DryRun> {
-    return await this.#send(options, true);
+    return await this.#settled(this.send(options, true));
   }
 
-  async #send(options?: CallOptions, dry?: true): Promise<Commit> {
-    checkOptions(options, CALL);
+  async #settled(sent: Promise<Commit>): Promise<Commit> {
     try {
-      const answer = await this.#transport.json<
-        { versionstamp: string; results?: (WireEntry | null)[] }
-      >({
-        ...options,
-        method: "POST",
-        path: "/atomic",
-        body: {
-          ack: this.#acks.length ? this.#acks : undefined,
-          checks: this.#checks,
-          mutations: this.#mutations,
-          dry,
-        },
-        writes: !dry,
-      });
-      const results = answer.results ?? this.#mutations.map(() => null);
-      return {
-        ok: true,
-        versionstamp: answer.versionstamp,
-        results: results.map((result) =>
-          result && (result.key ? toEntry(result) : result as Result)
-        ),
-      };
+      return await sent;
     } catch (error) {
       if (error instanceof KindexError && error.code === "check-failed") {
         return { ok: false, failedChecks: error.failedChecks ?? [] };
       }
       throw error;
     }
+  }
+
+  /** @internal Throws for a failed check, too. */
+  async send(options?: CallOptions, dry?: true): Promise<Commit> {
+    checkOptions(options, CALL);
+    const answer = await this.#transport.json<
+      { versionstamp: string; results?: (WireEntry | null)[] }
+    >({
+      ...options,
+      method: "POST",
+      path: "/atomic",
+      body: {
+        ack: this.#acks.length ? this.#acks : undefined,
+        checks: this.#checks,
+        mutations: this.#mutations,
+        dry,
+      },
+      writes: !dry,
+    });
+    const results = answer.results ?? this.#mutations.map(() => null);
+    return {
+      ok: true,
+      versionstamp: answer.versionstamp,
+      results: results.map((result) =>
+        result && (result.key ? toEntry(result) : result as Result)
+      ),
+    };
   }
 }

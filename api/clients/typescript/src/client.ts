@@ -25,6 +25,7 @@ import {
   APPLY,
   CALL,
   checkArray,
+  checkCount,
   checkObject,
   checkOptions,
   CHILDREN,
@@ -43,7 +44,8 @@ import {
   WATCH_INDEX,
 } from "./options.js";
 import { Queue } from "./queue.js";
-import { fromKey, type Key, kindOf, toJson, toKey, toStored } from "./values.js";
+import { type Transaction, type TransactionOptions, transact } from "./transaction.js";
+import { fromKey, type Key, toJson, toKey, toStored } from "./values.js";
 import { serverEvents } from "./watch.js";
 
 export interface Range {
@@ -283,13 +285,6 @@ function bulkEnd(text: string): BulkEnd {
   return end;
 }
 
-/** Infinity is a limit; what is no number would end a list without a word. */
-function checkCount(count: number, least: number, argument: string): void {
-  if (typeof count === "number" && count >= least) return;
-  throw new TypeError(`${argument} is ${typeof count === "number" ? count : kindOf(count)}, ` +
-    `not a number from ${least} up`);
-}
-
 /** A service. Methods throw a KindexError for every answer that is no success. */
 export class Kindex {
   readonly #url: string;
@@ -347,6 +342,18 @@ export class Kindex {
 
   atomic(): Atomic {
     return new Atomic(this.#transport);
+  }
+
+  /**
+   * Does the work, and commits what it writes if everything that it read is still the
+   * same. Otherwise, after a pause, it does the work again; other errors are thrown.
+   * Resolves to what the work returns.
+   */
+  transaction<R>(
+    work: (transaction: Transaction) => R | Promise<R>,
+    options?: TransactionOptions,
+  ): Promise<R> {
+    return transact(this, this.#transport, work, options);
   }
 
   /** Returns the versionstamp, or null if the entry has another version. */

@@ -21,6 +21,7 @@ import type {
 } from "./client.js";
 import type { CollectionOptions, Indexes, IndexOptions } from "./collection.js";
 import type { CallOptions, ConnectOptions } from "./http.js";
+import type { ReadListOptions, TransactionOptions } from "./transaction.js";
 import { type Key, kindOf } from "./values.js";
 
 /** @internal All members of a type: the compiler finds one that is missing or unknown. */
@@ -37,6 +38,13 @@ export function checkArray(given: unknown, argument: string): void {
   if (!Array.isArray(given)) {
     throw new TypeError(`${argument} is ${kindOf(given)}, not an array`);
   }
+}
+
+/** @internal Infinity is a limit; what is no number would end a list without a word. */
+export function checkCount(count: number, least: number, argument: string): void {
+  if (typeof count === "number" && count >= least) return;
+  throw new TypeError(`${argument} is ${typeof count === "number" ? count : kindOf(count)}, ` +
+    `not a number from ${least} up`);
 }
 
 /** @internal Throws a TypeError for members that are none of these. */
@@ -122,6 +130,17 @@ export const LIST_OF: Members<Omit<ListOptions, "prefix" | "index">> = {
   where: true,
   in: true,
 };
+/** @internal */
+export const READ_LIST: Members<ReadListOptions> = {
+  ...RANGE,
+  reverse: true,
+  limit: true,
+  pageSize: true,
+  fields: true,
+  keys: true,
+};
+/** @internal */
+export const TRANSACTION: Members<TransactionOptions> = { ...CALL, tries: true };
 /** @internal */
 export const PATCHED: Members<PatchRangeOptions> = {
   ...SELECTED,
