@@ -369,11 +369,13 @@ static enum kx_status write_new(struct catalog *catalog)
  * that was restored from the same backup, of which nothing is known here. So
  * versionstamps continue with the clock: 2^10 for each millisecond since 1970,
  * more than any store gives. They stay below 2^53, exact as a double. If that
- * is lower than the known versionstamps, they continue LEAP above those. The
- * history of changes begins there: what was read of the lost store may be
- * gone. */
+ * is not LOST_MOST above the known versionstamps, because the clock of the lost
+ * store was ahead of this one, they continue LEAP above those, and at another
+ * place for each millisecond. The history of changes begins there: what was
+ * read of the lost store may be gone. */
 enum { CLOCK_SHIFT = 10 };
 static const uint64_t LEAP = 1ull << 40;
+static const uint64_t LOST_MOST = 1ull << 30; /* commits */
 
 enum kx_status catalog_raise_stamp(struct catalog *catalog, uint64_t known)
 {
@@ -382,7 +384,9 @@ enum kx_status catalog_raise_stamp(struct catalog *catalog, uint64_t known)
     uint64_t by_clock = now_ms < 0 ? 0 : (uint64_t)now_ms << CLOCK_SHIFT;
     if (catalog->stamp > known)
         known = catalog->stamp;
-    catalog->stamp = by_clock > known ? by_clock : known + LEAP;
+    catalog->stamp = by_clock > known + LOST_MOST
+                         ? by_clock
+                         : known + LEAP + by_clock % LEAP;
     for (size_t i = 0; i < catalog->count; i++)
         catalog->indexes[i]->history = catalog->stamp;
     if (!catalog_facts_write(catalog, catalog, &write))

@@ -173,6 +173,38 @@ static uint64_t first_stamp(void *mem, const char *path, int64_t now_ms)
     return stamp;
 }
 
+/* The commits of the lost store that the backup lacks are fewer than these. */
+TEST(versionstamps_leap_where_the_clock_is_little_ahead_of_the_backup)
+{
+    static const int64_t NOW_MS = 1700000000000;
+    static const uint64_t LOST_MOST = UINT64_C(1) << 30;
+    struct test_store test;
+    char path[100], later[100], restored[100];
+    struct kx_fault fault;
+    uint64_t stamp;
+    void *mem = talloc_new(*state);
+    test_store_new(&test);
+    fill(&test, mem);
+    snprintf(path, sizeof path, "%s.backup", test.directory);
+    snprintf(later, sizeof later, "%s.later", test.directory);
+    snprintf(restored, sizeof restored, "%s.restored", test.directory);
+    save(&test, mem, path, NEVER, &stamp);
+    struct kx_restore restore = {.source = path, .directory = restored};
+    kx_clock_set(NOW_MS);
+    assert_int_equal(kx_restore(&restore, &fault), KX_OK);
+    move_to(&test, restored);
+    fill(&test, mem);
+    save(&test, mem, later, NEVER, &stamp);
+    test_store_remove(&test);
+    assert_true(stamp > (uint64_t)NOW_MS << 10);
+    uint64_t first = first_stamp(mem, later, NOW_MS + 1);
+    assert_true(first > stamp + LOST_MOST && first < UINT64_C(1) << 53);
+    assert_int_not_equal(first, first_stamp(mem, later, NOW_MS + 2));
+    unlink(path);
+    unlink(later);
+    talloc_free(mem);
+}
+
 /* 2^10 for each millisecond of the clock; 2^40 above the backup if the clock is
  * behind it. */
 TEST(restored_stores_continue_with_different_versionstamps)
