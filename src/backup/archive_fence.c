@@ -14,8 +14,6 @@
 #include "kindex/backup.h"
 #include "kindex/object_store.h"
 
-static const char DIRECTORY[] = "pieces";
-
 enum {
     PIECES_KEPT = 64, /* of a process, besides its first */
     FIRST_TRIES = 50, /* the server may take a number each second */
@@ -268,7 +266,7 @@ enum kx_status archive_fence_init(struct archive_fence *fence,
         (struct archive_fence){.objects = object_store_of(options->objects),
                                .piece.lease_ms = lease_ms};
     snprintf(fence->directory, sizeof fence->directory, "%.*s/%s",
-             (int)kx_archive_size(archive), archive, DIRECTORY);
+             (int)kx_archive_size(archive), archive, ARCHIVE_PIECES);
     uuid_make(fence->piece.process);
     return archive_timeline_name(options->directory, fence->piece.timeline,
                                  fault);

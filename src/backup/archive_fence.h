@@ -15,6 +15,9 @@
 #include "base/uuid.h"
 #include "storage/log_files.h"
 
+/* Name of the directory of the pieces in an archive. */
+#define ARCHIVE_PIECES "pieces"
+
 /* A piece, as its object says. */
 struct archive_piece {
     uint64_t number;

@@ -11,6 +11,7 @@
 #include "storage/log_end.h"
 #include "storage/log_files.h"
 #include "base/file.h"
+#include "backup/archive_fence.h"
 #include "backup/object_dir.h"
 #include "backup/restore_files.h"
 #include "backup/zstd_file.h"
@@ -87,6 +88,24 @@ static void find_other(void *target, const struct archive_base *base)
         snprintf(choice->other, sizeof choice->other, "%s", base->timeline);
 }
 
+/* Chooses the last base of the timeline whose server took the last piece.
+ * KX_ABSENT: the archive has no pieces. */
+static enum kx_status choose_last_server(struct choice *choice,
+                                         struct kx_fault *fault)
+{
+    const char *archive = choice->restore->source;
+    struct archive_fence fence = {.objects = choice->objects};
+    struct archive_piece last;
+    char timeline[ARCHIVE_PATH];
+    snprintf(fence.directory, sizeof fence.directory, "%s/%s", archive,
+             ARCHIVE_PIECES);
+    enum kx_status status = archive_fence_last(&fence, &last, fault);
+    if (status != KX_OK)
+        return status;
+    snprintf(timeline, sizeof timeline, "%s/%s", archive, last.timeline);
+    return archive_bases(choice->objects, timeline, consider, choice, fault);
+}
+
 /* Chooses the last base of the timeline that has the latest one. */
 static enum kx_status choose_timeline(struct choice *choice,
                                       struct kx_fault *fault)
@@ -117,14 +136,17 @@ static enum kx_status choose(struct choice *choice, struct kx_fault *fault)
     const char *archive = choice->restore->source;
     enum kx_status status =
         archive_bases(choice->objects, archive, consider, choice, fault);
-    if (status == KX_OK && !choice->found)
-        status = choose_timeline(choice, fault);
+    bool all = choice->restore->to_stamp == 0 && choice->restore->to_ms == 0;
+    if (status == KX_OK && !choice->found) {
+        status = all ? choose_last_server(choice, fault) : KX_ABSENT;
+        if (status == KX_ABSENT)
+            status = choose_timeline(choice, fault);
+    }
     if (status == KX_ABSENT)
         return kx_fail(fault, KX_BAD_ARCHIVE, "%s: there is no archive",
                        archive);
     if (status != KX_OK || choice->found)
         return status;
-    bool all = choice->restore->to_stamp == 0 && choice->restore->to_ms == 0;
     return kx_fail(fault, KX_BAD_ARCHIVE,
                    all ? "%s has no complete backup"
                        : "%s has no backup from before the point to restore to",
