@@ -13,6 +13,8 @@ const { pause } = require('./server.js');
 const SCRIPTS = path.join(__dirname, '../../deploy');
 const HELD_MS = 1000;    // for which standbys get nothing, before their promotion
 const STORE_MS = 60000;  // for which etcd does not answer
+const LOOK_MS = 500;     // between looks at a switchover
+const SWITCH_LOOKS = 60; // then it is asked for again
 const run = promisify(execFile);
 
 class Members {
@@ -99,11 +101,19 @@ class Members {
     await this.healed();
   }
 
+  // Patroni refuses a switchover as long as no other member is in step, with status 0.
   async switchover(acknowledged) {
     const name = await this.primary();
-    await this.shell('as_postgres', 'patronictl', '--config-file',
-      path.join(this.place, name, 'patroni.yml'), 'switchover', '--force', 'kindex');
-    await this.replaced(name);
+    const isOther = async () => ![undefined, name].includes(await this.leader());
+    await soon('another member is the primary', async () => {
+      await this.shell('as_postgres', 'patronictl', '--config-file',
+        path.join(this.place, name, 'patroni.yml'), 'switchover', '--force', 'kindex').catch(() => null);
+      for (let looks = 0; looks < SWITCH_LOOKS; looks++) {
+        if (await isOther()) return true;
+        await pause(LOOK_MS);
+      }
+      return false;
+    });
     await acknowledged();
     await this.healed();
   }

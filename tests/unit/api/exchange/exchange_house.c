@@ -44,6 +44,14 @@ static void note_ready(struct exchange *exchange)
     house->ready++;
 }
 
+/* Tickets that were not used have references to their tokens. */
+static int drop_tickets(struct backup_tickets *tickets)
+{
+    for (size_t i = 0; i < BACKUP_TICKETS_MAX; i++)
+        kx_token_release(tickets->all[i].token);
+    return 0;
+}
+
 static const struct exchange_protocol PROTOCOL = {.ready = note_ready};
 
 int begin_house(void **state)
@@ -68,6 +76,7 @@ int begin_house(void **state)
     house->service.store = house->test.store;
     house->service.tickets = talloc_zero(house, struct backup_tickets);
     pthread_mutex_init(&house->service.tickets->lock, NULL);
+    talloc_set_destructor(house->service.tickets, drop_tickets);
     house->service.history = talloc_zero(house, struct metrics_history);
     pthread_mutex_init(&house->service.history->lock, NULL);
     house->service.counters.connections = 2; /* no request is alone */
