@@ -133,7 +133,7 @@ observe() {
     # Two that are slow do not shake hands within the ten seconds of a command.
     [[ $UNDER != valgrind* || $2 != */75-tls.sh ]] || export KX_BARE=yes
     # There the library panics, and frees nothing after that.
-    [[ ! $2 =~ /(88-damage.sh|78-disk-floor.sh|failed_sync_test|directory_read_fails_test|open_with_failing_calls_test)$ ]] ||
+    [[ ! $2 =~ /(87-promote.sh|87-archive-sync.sh|88-damage.sh|78-disk-floor.sh|failed_sync_test|directory_read_fails_test|open_with_failing_calls_test)$ ]] ||
         export VALGRIND_OPTS=--suppressions=$PWD/tests/analysis/panic.txt
     KX_REPORT=$(realpath "$to")/report # some stories change the directory
     export KX_REPORT TSAN_OPTIONS="$TSAN_OPTIONS log_path=$KX_REPORT"

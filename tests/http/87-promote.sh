@@ -4,6 +4,8 @@
 ENGINE=bdb # this story says itself which server has which data
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
+# A server that is fenced gives its database up, and closing that frees nothing then.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 archive=$work/archive
 mkdir "$archive"
 . "$(dirname "$0")/../lib/standby.sh"
