@@ -85,7 +85,7 @@ class FleetNode extends Server {
   settled() {
     return soon(`${this.name} is ready`, async () => {
       if (!this.running) {
-        if (this.child.exitCode !== 1)
+        if (![0, 1].includes(this.child.exitCode))
           throw new Error(`${this.name} ended: ${this.child.exitCode ?? this.child.signalCode}`);
         this.launch();
       }
