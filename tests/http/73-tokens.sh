@@ -103,7 +103,7 @@ is 'exit status' $code 0
 is 'what doctor says of access' "$(grep -E '^(ok|warn) +(tls|access|tokens) ' "$work/said" | tr -s ' ')" \
     'ok tls not used, on an address of this machine
 ok access requests need a token
-warn tokens 2, of which 1 never expire'
+warn tokens 2, 1 without an expiry'
 KINDEX_TOKEN=$app program doctor
 is 'without the right to see tokens' "$code $(grep -c ' tokens ' "$work/said")" '0 0'
 program token create bad swim:a

@@ -225,8 +225,8 @@ static bool list_endpoints(struct kx_slice document, struct kx_json_iter *iter)
            kx_json_iterate(list, iter);
 }
 
-/* Returns the address of the data path: that of an endpoint that reads the
- * newest state, else the first. */
+/* Returns the address of the data path: the endpoint that reads the newest
+ * state, or else the first one. */
 static const char *find_endpoint(const struct cli *cli,
                                  struct kx_slice document)
 {

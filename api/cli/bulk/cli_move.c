@@ -1,7 +1,7 @@
 /* Moves the store at a KV Connect address.
  *
- * A pass reads all entries of the source in key order, in pages, each of which
- * is a separate snapshot. The protocol shows neither what has changed nor what
+ * A pass reads all entries of the source in key order, in pages. Each page is a
+ * separate snapshot. The protocol shows neither what has changed nor what
  * was deleted, so each pass compares the source with the records that the last
  * pass left in the state file: one line for each entry, in key order, with the
  * versionstamps that the entry has in the source and here. What is new or newer
@@ -638,8 +638,8 @@ static int keep_records(struct moving *moving, struct record_reader *part,
     return status == CLI_OK ? look_up(moving, group) : status;
 }
 
-/* Writes the records of the part, and those of the last pass that follow, to a
- * new state file. */
+/* Writes the records of the part to a new state file, and after them the
+ * remaining records of the last pass. */
 static int join_records(struct moving *moving, struct record_reader *part,
                         struct look_up *group)
 {

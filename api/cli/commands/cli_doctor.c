@@ -168,8 +168,8 @@ static int ask_tokens(struct doctor *doctor)
     if (status != CLI_OK || reply.status != 200)
         return status;
     status = cli_pages(cli, kx_text("/tokens"), "tokens", judge_token, doctor);
-    snprintf(text, sizeof text, "%zu, of which %zu never expire",
-             doctor->tokens, doctor->endless);
+    snprintf(text, sizeof text, "%zu, %zu without an expiry", doctor->tokens,
+             doctor->endless);
     if (status == CLI_OK)
         say(doctor, doctor->endless > 0 ? WARN : FINE, "tokens", text);
     return status;
