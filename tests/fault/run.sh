@@ -26,8 +26,8 @@ prove-nodes) groups=nodes ;;
 esac
 parts=0
 case $form in
-fault*) commits=3000 tasks=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 members=2 troubles=postmaster,switchover severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 ;;
-prove*) commits=100000 tasks=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 members=36 troubles=postmaster,member,agent,switchover,still,store severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 ;;
+fault*) commits=3000 tasks=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 members=2 troubles=postmaster,switchover severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 seeds=200 ;;
+prove*) commits=100000 tasks=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 members=36 troubles=postmaster,member,agent,switchover,still,store severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 seeds=10000 ;;
 esac
 
 # part NAME COMMAND...: runs one test beside at most $lanes - 1 others, each with servers
@@ -95,9 +95,9 @@ library() {
 }
 
 # By the Makefile's own rules.
-alloc_objects() {
+objects() {
     local file objects=()
-    for file in tests/fault/alloc*.c; do
+    for file in tests/fault/{alloc,schedule}*.c; do
         objects+=("$BUILD/${file%.c}.o")
     done
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$BUILD" \
@@ -109,6 +109,14 @@ alloc_objects() {
 allocs() {
     $CC $CFLAGS $LINK -fuse-ld=gold -o "$work/$1" "$BUILD/tests/fault/alloc.o" \
         "${@:2}" $(doors | grep -v '/main\.o$') "$BUILD/tests/libtest.a" "$BUILD/libkindex.a" -lcmocka $DOORLIBS $CORELIBS
+}
+
+# schedules TO OBJECT...: the threads of a store, one at a time
+# shellcheck disable=SC2046,SC2086
+schedules() {
+    $CC $CFLAGS $LINK $(grep -oh '__wrap_[a-z0-9_]*' tests/fault/schedule.c |
+        sort -u | sed 's/__wrap_/-Wl,--wrap=/') -o "$work/$1" "$BUILD"/tests/fault/schedule{,s}.o \
+        "${@:2}" "$BUILD/tests/libtest.a" "$BUILD/libkindex.a" -lcmocka $CORELIBS
 }
 
 certificate() {
@@ -142,7 +150,17 @@ finds() {
 finds_flaw() {
     finds '^found: ' "$@"
 }
-export -f finds finds_flaw
+# replays PROGRAM SEEDS: one of the schedules must find a flaw, and the command that it
+# prints must find the same once more.
+replays() {
+    local said words
+    said=$("$1" "$2") && echo "no flaw was found in $2 seeds" && return 1
+    words=$(grep '^found: ' <<<"$said") || { echo "$said" && return 1; }
+    said=$($(sed -n 's/^again: //p' <<<"$said"))
+    grep -xF "$words" <<<"$said" || { echo "$words" && echo "not again: $said" && return 1; }
+    echo '1 passed, 0 failed'
+}
+export -f finds finds_flaw replays
 
 # with_postgres SCRIPT WORD...: with a PostgreSQL for it alone, whose URL is the last word
 with_postgres() (
@@ -268,9 +286,11 @@ export work program
 
 server_programs() {
     local nouns=("$BUILD"/tests/fault/alloc_{core,world,commits,reads,indexes,tokens,files}.o)
-    flaws server && alloc_objects && allocs alloc_core "${nouns[@]}" &&
+    flaws server && objects && allocs alloc_core "${nouns[@]}" &&
         allocs alloc_starving "${nouns[@]}" "$work/starving/sweep.o" &&
         allocs alloc_http "$BUILD"/tests/fault/alloc_{http,client,peer}.o && certificate &&
+        schedules schedules && schedules schedules_early "$work/early/flush.o" &&
+        schedules schedules_overdue "$work/overdue/flush.o" &&
         library power && library io && library disk
 }
 
@@ -356,6 +376,11 @@ server_parts() {
         node tests/fault/soak.js "$program" "$soak" 1 "$work/soak.svg"
     part 'a server that leaks is found' bash -c 'finds "FAILED: memory is flat" \
         node tests/fault/soak.js "$work/leaking/kindex" 20'
+    part "$seeds schedules of the threads of a store" "$work/schedules" "$seeds"
+    part 'a view that is shown before its flush is found, and again by its seed' \
+        bash -c 'replays "$work/schedules_early" 300'
+    part 'a wait for a flush that has ended is found, and again by its seed' \
+        bash -c 'replays "$work/schedules_overdue" 300'
     part 'a million entries, a slow reader' node tests/fault/stream.js "$program"
 }
 

@@ -30,7 +30,7 @@ void test_store_close(struct test_store *test)
     kx_close(test->store);
 }
 
-void test_store_new_at(struct test_store *test, const char *place)
+void test_store_place(struct test_store *test, const char *place)
 {
     *test = (struct test_store){.store = NULL};
     snprintf(test->directory, sizeof test->directory, "%s/kindex-test-XXXXXX",
@@ -44,6 +44,11 @@ void test_store_new_at(struct test_store *test, const char *place)
     test->options.disk_floor = 0;
     test->options.answer = test_answer;
     test->options.answer_context = test;
+}
+
+void test_store_new_at(struct test_store *test, const char *place)
+{
+    test_store_place(test, place);
     test_store_open(test);
 }
 

@@ -27,6 +27,9 @@ struct test_store {
 void test_store_open(struct test_store *test);
 void test_store_close(struct test_store *test);
 
+/* Makes a new directory in `place`, and options for a store there. */
+void test_store_place(struct test_store *test, const char *place);
+
 /* Makes a store in a new directory, in memory if that has room (test_place) or
  * in `place`. test_store_remove closes it and removes the directory. */
 void test_store_new(struct test_store *test);
