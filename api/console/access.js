@@ -1,5 +1,5 @@
 // Access tokens: those that are there, and new ones by preset.
-import { h, fill, say } from './dom.js';
+import { h, fill, isTyping, say } from './dom.js';
 import { get, post, send, setToken } from './api.js';
 import { holder, isOpen, loadSession, may } from './session.js';
 import { parse, write } from './key.js';
@@ -35,7 +35,7 @@ class AccessPage {
         h('td', {}, token.createdAt === undefined ? '–' : day(token.createdAt)), h('td', {}, day(token.expiresAt)),
         h('td', {}, token.fixed ? 'in a file' : h('button.danger', { type: 'button', 'aria-label': `Revoke ${token.name}`,
           onclick: () => this.revoke(token) }, 'Revoke')))));
-    this.node.focus();
+    if (!isTyping()) this.node.focus();
   }
 
   async revoke(token) {

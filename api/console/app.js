@@ -1,6 +1,6 @@
 // The shell: the bar, the pages by the fragment of the address, the keys, and
 // whether the server answers.
-import { h, fill, hush, say } from './dom.js';
+import { FIELDS, h, fill, hush, say } from './dom.js';
 import { icon } from './icons.js';
 import { hasToken, onRefused, Problem, send, setToken } from './api.js';
 import { holder, loadSession, may, needsToken } from './session.js';
@@ -36,7 +36,7 @@ const nav = h('nav.pages', { 'aria-label': 'Pages' }, Object.entries(PAGES).map(
 const box = h('input', { id: 'goto', type: 'search', spellcheck: false, autocomplete: 'off', placeholder: 'Find or go to', role: 'combobox',
   'aria-label': 'Find a key, a value, an index, a page or a command', 'aria-expanded': 'false', 'aria-controls': 'found', 'aria-autocomplete': 'list',
   onfocus: () => search().then((one) => one.open()),
-  onkeydown: (event) => { if (event.key === 'Enter') search().then((one) => one.enter()); } }); // also before it is loaded
+  onkeydown: (event) => ({ Enter: () => search().then((one) => one.enter()), Escape: () => leaveBox(event) })[event.key]?.() }); // also before it is loaded
 document.body.prepend(
   h('a.skip', { href: '#main', onclick: (event) => { event.preventDefault(); main.focus(); } },
     'Skip to content'),
@@ -86,19 +86,26 @@ async function onPage(id, key) {
     history.pushState(null, '', `#/${id}`);
     await show();
   }
-  current.keys()[key]?.();
+  current?.keys()[key]?.();
 }
 
 let searching;
 function search() {
-  searching ??= import('./search.js').then(({ Search }) => new Search(box, { commands, go, back: () => main.focus() }));
+  searching ??= import('./search.js').then(({ Search }) => new Search(box, { commands, go }));
   return searching;
+}
+
+function leaveBox(event) {
+  event.stopPropagation(); // no pane is left
+  box.value = '';
+  main.focus();
 }
 
 // ---- Pages ------------------------------------------------------------------
 
 let current = null;
 let currentId = null;
+let opening; // the page of currentId, which may still be loaded
 
 const app = {
   main,
@@ -140,12 +147,13 @@ async function show() {
   document.getElementById(`nav-${id}`).setAttribute('aria-current', 'page');
   if (id !== currentId) {
     current?.leave?.();
+    current = null;
     currentId = id;
-    const page = await PAGES[id].open(app);
-    if (currentId !== id) return;
-    current = page;
-    fill(main, current.node);
+    opening = PAGES[id].open(app);
   }
+  const page = await opening;
+  if (currentId !== id) return;
+  if (current !== page) fill(main, (current = page).node);
   await current.go(path);
 }
 
@@ -193,8 +201,6 @@ function touched() {
 for (const type of ['keydown', 'pointerdown']) addEventListener(type, touched, { passive: true });
 
 // ---- Keys -------------------------------------------------------------------
-
-const FIELDS = 'input, textarea, select, [contenteditable="plaintext-only"]';
 
 async function showKeys() {
   const { form } = await import('./dialog.js');

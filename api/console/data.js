@@ -1,7 +1,7 @@
 // The entries: the tree of key parts, the list of a prefix, and one entry. A phone
 // shows one of the three panes at a time. List and entry are loaded when they are
 // first shown.
-import { h, fill, say, tool } from './dom.js';
+import { h, fill, isTyping, say, tool } from './dom.js';
 import { icon } from './icons.js';
 import { get, post, query } from './api.js';
 import { fromFragment, same, toFragment, write } from './key.js';
@@ -70,7 +70,7 @@ class DataPage {
     if (!this.loaded) await this.load();
     if (path === '') {
       this.showTop();
-      this.focusTree();
+      if (!isTyping()) this.focusTree();
       return;
     }
     try {
@@ -95,6 +95,7 @@ class DataPage {
     await this.openEntry(found, found.text);
     if (turn !== this.turn) return;
     this.show(found.below === 0 ? 2 : 1);
+    if (isTyping()) return;
     if (found.below !== 0 || !PHONE.matches) this.focusList();
     else this.focusBack();
   }
@@ -106,7 +107,7 @@ class DataPage {
     else await this.list.ask(filter);
     if (turn !== this.turn) return;
     this.show(1);
-    this.focusList();
+    if (!isTyping()) this.focusList();
   }
 
   showTop() {

@@ -22,6 +22,10 @@ export function h(tag, properties, ...children) {
 
 export const fill = (node, ...children) => node.replaceChildren(...given(children));
 
+export const FIELDS = 'input, textarea, select, [contenteditable="plaintext-only"]';
+// A page that is complete only now takes no focus from a field in which its user types.
+export const isTyping = () => document.activeElement.matches(FIELDS);
+
 const SAID_MS = 4000;
 const PROBLEM_MS = 10000;
 const TOASTS_MAX = 4; // on the page at a time

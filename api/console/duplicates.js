@@ -1,6 +1,6 @@
 // Entries with the same value in a unique index: shown beside each other, until one of them
 // stays. What is deleted here stays in sight while the index does, and may be kept instead.
-import { h, fill, say, count } from './dom.js';
+import { h, fill, say, count, isTyping } from './dom.js';
 import { get, post, query } from './api.js';
 import { stringify } from './json.js';
 import { toFragment, write } from './key.js';
@@ -116,5 +116,5 @@ export async function duplicates(host, name, pairs) {
   fill(host, page.conflicts.length === 0 ? h('p', {}, 'No value is used twice.') : page.conflicts.map((group) => groupForm(group, done)),
     page.cursor ? h('p.note', {}, 'There are more: they are shown when these are resolved.') : null,
     pairs.length > 0 ? [h('h3', {}, 'Deleted here'), pairs.map((pair) => deletedNode(pair, pairs, again))] : null);
-  host.querySelector('input, summary')?.focus();
+  if (!isTyping()) host.querySelector('input, summary')?.focus();
 }

@@ -1,5 +1,5 @@
 // One index: its declaration, its conflicts with a way out, its verification.
-import { h, fill, say, count } from './dom.js';
+import { h, fill, count, isTyping } from './dom.js';
 import { get, post, send } from './api.js';
 import { may } from './session.js';
 import { format, stringify } from './json.js';
@@ -91,7 +91,7 @@ export async function openIndex(host, name, { gone }) {
   fill(host, h('header.bar', {}, h('h2', {}, name), state, h('span.grow'), may('index')
     ? h('button.danger', { type: 'button', onclick: () => drop(name, gone) }, 'Drop') : null), list, panel);
   await show(index.state === 'conflicted' ? 'Conflicts' : 'Values');
-  if (index.state !== 'conflicted') buttons[0].focus();
+  if (index.state !== 'conflicted' && !isTyping()) buttons[0].focus();
   return { changed(now) {
     const other = state.textContent !== now.state;
     state.className = `state ${now.state}`;

@@ -1,5 +1,5 @@
 // The declared indexes: their states as they change, a new one, and one of them.
-import { h, fill, say, bytes, count, duration } from './dom.js';
+import { h, fill, say, bytes, count, duration, isTyping } from './dom.js';
 import { icon } from './icons.js';
 import { events, get } from './api.js';
 import { parse } from './json.js';
@@ -31,6 +31,7 @@ class IndexesPage {
     this.app = app;
     this.abort = new AbortController();
     this.rows = new Map();
+    this.turn = 0; // counts what was asked to be shown beside the list
     this.body = h('tbody');
     this.detail = h('section.detail', { 'aria-label': 'Index' });
     this.node = h('div.split.panes', {}, h('section.list', { 'aria-label': 'Indexes' },
@@ -54,6 +55,7 @@ class IndexesPage {
   close(text) { this.fillDetail(h('div.empty', {}, icon('indexes'), h('p', {}, text))); }
 
   async go(path) {
+    const turn = ++this.turn;
     if (!this.loaded) {
       this.loaded = true;
       const { indexes } = await get('/indexes');
@@ -64,10 +66,14 @@ class IndexesPage {
       if (indexes.length === 0) fill(this.body, h('tr', {}, h('td', { colSpan: COLUMNS.length }, 'No index is declared.')));
       this.follow();
     }
+    if (turn !== this.turn) return; // a new one was begun meanwhile
     let name = path;
     try { name = decodeURIComponent(path); } catch { /* there is no index of this name */ }
     if (name !== '') await this.choose(name);
-    else this.back();
+    else {
+      this.pane(0);
+      if (!isTyping()) this.back();
+    }
   }
 
   row(index) {
@@ -119,6 +125,7 @@ class IndexesPage {
   }
 
   async choose(name) {
+    this.turn++;
     this.chosen = name;
     const host = h('div.column');
     this.fillDetail(host);
@@ -138,6 +145,7 @@ class IndexesPage {
 
   create() {
     if (!may('index')) return;
+    this.turn++;
     this.chosen = null;
     const draft = new Draft({ done: (name) => {
       this.app.address('indexes', encodeURIComponent(name));

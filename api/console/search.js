@@ -23,10 +23,9 @@ const at = (value, path) => path.split('/').slice(1).reduce((found, name) =>
 const isNumber = (part) => typeof part === 'string' && /^(0|[1-9]\d*)$/.test(part) && Number.isSafeInteger(Number(part));
 
 export class Search {
-  // commands(): [name, icon, run] of what the pages offer; go(hash); back(): the focus goes
-  // to the page.
-  constructor(box, { commands, go, back }) {
-    Object.assign(this, { box, commands, go, back, results: [], chosen: 0 });
+  // commands(): [name, icon, run] of what the pages offer; go(hash).
+  constructor(box, { commands, go }) {
+    Object.assign(this, { box, commands, go, results: [], chosen: 0 });
     this.list = h('ul.found', { id: 'found', role: 'listbox', 'aria-label': 'Found', hidden: true,
       onmousedown: (event) => event.preventDefault(), // the focus stays in the box
       onclick: (event) => this.run(this.results[event.target.closest('li')?.dataset.number]) });
@@ -38,10 +37,12 @@ export class Search {
 
   open() {
     this.indexes = undefined; // they may have changed
-    if (document.activeElement === this.box) this.search();
+    this.search();
   }
 
+  // Forgets the question: no timer and no answer opens the list after this.
   close() {
+    clearTimeout(this.timer);
     this.abort?.abort();
     this.asked = null;
     this.list.hidden = true;
@@ -56,25 +57,18 @@ export class Search {
   press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && this.results.length > 0) this.choose((this.chosen + step + this.results.length) % this.results.length);
-    else if (event.key === 'Escape') this.leave();
     else return;
     event.preventDefault();
     event.stopPropagation();
-  }
-
-  leave() {
-    this.box.value = '';
-    this.box.blur();
-    this.back();
   }
 
   // Runs what is found for the text as it is now, also where the answers are still to come.
   async enter() {
     clearTimeout(this.timer);
     if (this.box.value.trim() !== this.asked) this.search();
-    const { asked } = this;
+    const { abort } = this;
     await this.pending;
-    if (asked === this.asked) this.run(this.results[this.chosen]);
+    if (abort?.signal.aborted === false) this.run(this.results[this.chosen]);
   }
 
   run(result) {
@@ -86,11 +80,11 @@ export class Search {
 
   search() {
     const text = this.box.value.trim();
-    if (text === this.asked) return;
+    if (text === this.asked || document.activeElement !== this.box) return;
     this.asked = text;
     this.abort?.abort();
     const { signal } = this.abort = new AbortController();
-    this.pending = this.find(text, signal).then((results) => { if (text === this.asked) this.show(results); });
+    this.pending = this.find(text, signal).then((results) => { if (!signal.aborted) this.show(results); });
   }
 
   // The best comes first: what is exactly the text, then what begins with it.

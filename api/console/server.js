@@ -1,6 +1,6 @@
 // What the server does: figures and plots of the last hour or day, its checks,
 // slow requests, a backup.
-import { h, fill, bytes, count } from './dom.js';
+import { h, fill, bytes, count, isTyping } from './dom.js';
 import { get } from './api.js';
 import { parse, stringify } from './json.js';
 import { may } from './session.js';
@@ -111,7 +111,7 @@ class ServerPage {
       }));
     // The first of them gets the focus where it is in view: nothing scrolls away by itself.
     const first = this.slow.querySelector('a');
-    (first?.getBoundingClientRect().bottom <= innerHeight ? first : this.node).focus();
+    if (!isTyping()) (first?.getBoundingClientRect().bottom <= innerHeight ? first : this.node).focus();
   }
 
   async tick() {

@@ -68,7 +68,10 @@ test('any place of a long list, and every entry on the way', () => withConsole(a
   await page.locator('.row').nth(5).waitFor();
   // The middle, by the scroll bar; then up and down through the seams.
   await page.locator('.rows').evaluate((node) => { node.scrollTop = node.scrollHeight / 2; });
-  await page.waitForFunction(() => [...document.querySelectorAll('.row .key')].length > 5);
+  await page.waitForFunction((least) => {
+    const rows = [...document.querySelectorAll('.row')];
+    return rows.length > 5 && rows.every((row) => row.dataset.index > least && row.querySelector('.key'));
+  }, EVENTS / 5);
   const numbers = () => page.locator('.row .key').allInnerTexts().then((all) => all.map((t) => Number(t.replace('#', ''))).sort((a, b) => a - b));
   const middle = await numbers();
   assert.ok(middle[0] > EVENTS / 5 && middle[0] < EVENTS * 4 / 5, `about the middle: ${middle[0]}`);

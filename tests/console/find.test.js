@@ -82,6 +82,126 @@ test('the box shows what a text may mean while it is typed', () => withConsole(a
   await page.fine();
 }, { options: ['--slow-ms', '1000'] }));
 
+// Answers that a test holds back: {asked, release()}; asked: resolves when one is asked for.
+async function hold(page, pattern) {
+  let release;
+  const open = new Promise((resolve) => { release = resolve; });
+  await page.route(pattern, async (route) => {
+    await open;
+    await route.continue().catch(() => {}); // the page may have aborted it
+  });
+  return { asked: page.waitForRequest(pattern), release };
+}
+
+test('no late answer opens the list of the box after it was left', () => withConsole(async ({ client, open }) => {
+  await shop(client, 'late');
+  const page = await open('#/server');
+  await page.locator('main h2').first().waitFor();
+  // How often the list was opened. A timer of the page that was set before has run when this is known.
+  const opened = () => page.evaluate(async () => {
+    await new Promise((resolve) => { setTimeout(resolve, 100); });
+    return globalThis.opened ?? 0;
+  });
+  const forget = () => page.evaluate(() => { globalThis.opened = 0; });
+  const leave = async () => { await page.keyboard.press('Escape'); await page.waitForFunction(() => document.activeElement.id === 'main'); };
+
+  // It is left before its module has come.
+  const module = await hold(page, '**/search.js');
+  await page.keyboard.press('/');
+  await page.keyboard.type('late-us');
+  await page.keyboard.press('Enter');
+  await leave();
+  module.release();
+  await page.locator('#found').waitFor({ state: 'attached' });
+  await page.evaluate(() => {
+    const list = document.getElementById('found');
+    globalThis.opened = list.hidden ? 0 : 1;
+    new MutationObserver(() => { if (!list.hidden) globalThis.opened++; }).observe(list, { attributes: true, attributeFilter: ['hidden'] });
+  });
+  assert.equal(await opened(), 0);
+
+  // It is left in the moment in which a key was typed.
+  await page.keyboard.press('/');
+  await found(page).first().waitFor();
+  await page.evaluate(() => {
+    const box = document.getElementById('goto');
+    box.value = 'late-us';
+    box.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }));
+  });
+  await forget();
+  assert.equal(await opened(), 0);
+  assert.ok(await page.locator('#found').isHidden());
+
+  // It is left while the server is asked, and the same is asked again: the first answer is not the second one's.
+  const first = await hold(page, '**/indexes');
+  await page.keyboard.press('/');
+  await page.keyboard.type('late-users');
+  await page.keyboard.press('Enter');
+  await first.asked;
+  await leave();
+  await page.unroute('**/indexes');
+  const second = await hold(page, '**/indexes');
+  await page.keyboard.press('/');
+  await found(page).first().waitFor(); // commands
+  await page.keyboard.type('late-users');
+  await page.keyboard.press('Enter');
+  await second.asked;
+  await forget();
+  first.release();
+  assert.equal(await opened(), 0);
+  assert.match(page.url(), /#\/server$/);
+  assert.ok(!(await found(page).allInnerTexts()).some((text) => text.includes('late-users')));
+  second.release();
+  await page.waitForURL(/#\/data\/late-users$/);
+  assert.equal(await page.locator('#goto').inputValue(), '');
+  assert.ok(await page.locator('#found').isHidden());
+  await page.fine();
+}));
+
+test('a page that is complete only now takes no focus from a field', () => withConsole(async ({ client, open }) => {
+  await shop(client, 'focus');
+  const box = (page) => page.waitForFunction(() => document.activeElement.id === 'goto');
+  for (const [hash, pattern, complete] of [['server', '**/slow?*', 'tbody td'], ['access', '**/tokens', 'tbody td'],
+    ['data/focus-users', '**/tree?*', '.row .key'], ['data', '**/tree?*', '.tree > li'], ['indexes/focus_by_city', '**/indexes/focus_by_city', '[role=tab]']]) {
+    const page = await open('#/query');
+    await page.locator('.condition').waitFor();
+    const held = await hold(page, pattern);
+    await page.evaluate((to) => { location.hash = `#/${to}`; }, hash);
+    await held.asked;
+    await page.keyboard.press('/');
+    await box(page);
+    held.release();
+    await page.locator(`main ${complete}`).first().waitFor();
+    await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 100); }));
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'goto', hash);
+    await page.fine();
+    await page.close();
+  }
+
+  // Of two addresses that follow one another, the last is shown.
+  const quick = await open('#/query');
+  await quick.locator('.condition').waitFor();
+  await quick.evaluate(() => { location.hash = '#/watch'; location.hash = '#/indexes/focus_by_city'; });
+  await quick.getByRole('tab', { name: 'Values' }).waitFor();
+  await quick.fine();
+
+  // A declaration that is typed before the list of indexes has come stays.
+  const page = await open();
+  await page.locator('.tree > li').first().waitFor();
+  const held = await hold(page, '**/indexes');
+  await page.keyboard.press('g');
+  await page.keyboard.press('i');
+  await page.getByText('Choose an index').waitFor();
+  await page.keyboard.press('n');
+  await page.locator('input[name=line]:focus').waitFor();
+  held.release();
+  await page.locator('.list tbody').getByText('focus_by_city').waitFor();
+  await page.evaluate(() => new Promise((resolve) => { setTimeout(resolve, 100); }));
+  assert.equal(await page.evaluate(() => document.activeElement.name), 'line');
+  await page.fine();
+}));
+
 test('a list is a table of what most values have, in the order of an index at choice', () => withConsole(async ({ client, open }) => {
   await shop(client, 'table');
   const page = await open('#/data/table-users');
