@@ -988,16 +988,26 @@ class Entries(unittest.TestCase):
         queue.ack(last)
         self.assertEqual(queue.stats()["leased"], 0)
 
+    def wait_extended(self, job):
+        """Waits until the lease of the job is extended, which is a commit."""
+        last = time.monotonic() + 60
+        while self.db.get(job.key).versionstamp == job.versionstamp:
+            self.assertLess(time.monotonic(), last, "the lease is not extended")
+            time.sleep(0.05)
+
     def test_work_handles_each_job_and_an_error_is_a_failure(self):
         self.db.declare_index("work_due", ("work",), ["/due"], queue={
-            "lease": "600ms", "retries": ["1ms"], "dead": ["worked"]})
+            "lease": "6s", "retries": ["1ms"], "dead": ["worked"]})
         stop = threading.Event()
+        together = threading.Barrier(2)
         seen = []
         errors = []
 
         def handle(job):
+            if job.value < 2:
+                together.wait(60)
             if job.value == 3:
-                time.sleep(1.5)  # longer than the lease, which is extended
+                self.wait_extended(job)
             seen.append(job.value)
             if job.value == 5:
                 raise ValueError("no route " + "\U0001f600" * 300)

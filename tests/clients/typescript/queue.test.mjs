@@ -30,18 +30,29 @@ test('jobs are claimed, extended, released, failed and acknowledged', async () =
   assert.equal((await queue.stats()).leased, 0);
 });
 
+/** Waits until the lease of the job is extended, which is a commit. */
+async function extended(job) {
+  const signal = AbortSignal.timeout(60_000);
+  for await (const [entry] of db.watch([job.key], { signal })) {
+    if (entry.versionstamp !== job.versionstamp) return;
+  }
+}
+
 test('work handles each job, and an error is a failure', async () => {
-  await declare('work', { lease: '600ms', retries: ['1ms'], dead: ['worked'] });
+  await declare('work', { lease: '6s', retries: ['1ms'], dead: ['worked'] });
   const stop = new AbortController();
   const seen = [];
   const errors = [];
   let running = 0;
   let most = 0;
+  let secondBegins;
+  const together = new Promise((resolve) => { secondBegins = resolve; });
   for (let n = 0; n < 6; n++) await db.put(['work', n], n);
   await db.queue('work_due').work(async (job, signal) => {
     most = Math.max(most, ++running);
-    // Longer than the lease for one job: it is extended.
-    await new Promise((resolve) => setTimeout(resolve, job.value === 3 ? 1500 : 20));
+    if (running === 2) secondBegins();
+    await together;
+    if (job.value === 3) await extended(job);
     running--;
     assert.equal(signal.aborted, false);
     seen.push(job.value);
