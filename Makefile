@@ -23,7 +23,7 @@ ASAN    = BUILD=$(BUILD)/asan HARDEN= CFLAGS="-O1 -g1 -fno-omit-frame-pointer \
 CORELIBS = -ldb-5.3 -lpq -lzstd -lsodium -lnettle -ltalloc -lutf8proc -lgmp -ljansson -lm -l:libboost_context.a
 MHDLIBS  = -Wl,-Bstatic -lmicrohttpd -Wl,-Bdynamic -lgnutls -lgmp
 WRAP     = -Wl,--wrap=recv,--wrap=send,--wrap=sendmsg,--wrap=shutdown,--wrap=close
-DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl -lsqlite3
+DOORLIBS = $(WRAP) $(MHDLIBS) -lnghttp2 -lprotobuf-c -lcurl -lsqlite3 -lz
 
 SOURCES  = $(sort $(shell find src api tests deploy -name node_modules -prune -o -name '*.[ch]' -print))
 CORE     = $(patsubst %.c,$(BUILD)/%.o,$(filter src/%.c,$(SOURCES)))

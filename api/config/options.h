@@ -108,6 +108,7 @@ struct options {
     const char *host_names; /* separated by commas; NULL: none */
     const char *cors_origin; /* separated by commas; NULL: none */
     bool console;            /* pages for a browser */
+    bool compress;           /* replies, for clients that accept that */
     uint64_t token_rate;     /* requests per minute with one token */
     uint64_t token_streams;  /* concurrent streams with one token */
     bool help;

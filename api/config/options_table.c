@@ -87,6 +87,9 @@ static const struct option_row TABLE[] = {
      "https://app.example.org"},
     {"console", OPTION_SWITCH, offsetof(struct options, console), "on", 0, 0,
      "the console, pages for a browser at /console: on or off"},
+    {"compress", OPTION_SWITCH, offsetof(struct options, compress), "off", 0, 0,
+     "compress replies of 1 KiB and more for clients that send Accept-Encoding "
+     "with zstd or gzip: on or off"},
     {"tls-cert", OPTION_TEXT, offsetof(struct options, tls_cert), NULL, 0, 0,
      "serve HTTPS: file with the certificate and its chain (PEM)"},
     {"tls-key", OPTION_TEXT, offsetof(struct options, tls_key), NULL, 0, 0,

@@ -11,6 +11,7 @@
 #include "admin/admin_handlers.h"
 #include "console/console_files.h"
 #include "http/accept.h"
+#include "http/coding.h"
 #include "http/problem.h"
 #include "http/service.h"
 #include "rest/query_params.h"
@@ -161,10 +162,12 @@ void console_file(struct request *request, struct reply *reply)
     reply->status = 200;
     reply->content_type = file->type;
     reply->constant = file->bytes;
-    const char *codings = request_header(request, "Accept-Encoding");
-    if (file->packed.size > 0 && accept_names(codings, "zstd")) {
-        reply->constant = file->packed;
-        reply_header(reply, "Content-Encoding", "zstd");
+    enum coding coding =
+        coding_accepted(request_header(request, "Accept-Encoding"));
+    struct kx_slice packed = coding == CODING_ZSTD ? file->zstd : file->gzip;
+    if (coding != CODING_IDENTITY && packed.size > 0) {
+        reply->constant = packed;
+        reply_header(reply, "Content-Encoding", coding_name(coding));
     }
     add_common(reply);
     reply_header(reply, "Vary", "Accept-Encoding");

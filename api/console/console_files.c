@@ -3,11 +3,11 @@
 #include "console/console_files.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <zstd.h>
+#include <talloc.h>
+
+#include "http/coding.h"
 
 enum {
-    PACK_LEVEL = 9, /* level of zstd: packing all files takes a millisecond */
     VERSION_BYTES = 6, /* bytes of the hash that are shown */
 };
 
@@ -85,17 +85,17 @@ static struct console_file files[COUNT];
 static char version[1 + 2 * VERSION_BYTES + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static struct kx_slice pack(struct kx_slice bytes)
+/* The packed bytes live as long as the program. */
+static struct kx_slice pack(enum coding coding, struct kx_slice bytes)
 {
-    size_t room = ZSTD_compressBound(bytes.size);
-    void *out = malloc(room);
-    if (out == NULL)
-        return kx_slice(NULL, 0);
-    size_t size = ZSTD_compress(out, room, bytes.data, bytes.size, PACK_LEVEL);
-    if (!ZSTD_isError(size))
-        return kx_slice(out, size);
-    free(out);
-    return kx_slice(NULL, 0);
+    struct kx_buffer out;
+    struct coder *coder = coder_new(coding, CODER_SMALL, bytes.size, NULL);
+    kx_buffer_init(&out, NULL);
+    if (coder == NULL || !coder_add(coder, bytes, true, &out))
+        kx_buffer_free(&out);
+    talloc_free(coder);
+    kx_buffer_fit(&out);
+    return kx_buffer_slice(&out);
 }
 
 /* Packs the files and computes the version: the hash of the files' hashes. */
@@ -107,7 +107,8 @@ static void prepare(void)
         size_t size = (size_t)(TABLE[i].end - TABLE[i].start);
         struct kx_slice bytes = kx_slice(TABLE[i].start, size);
         files[i] = (struct console_file){TABLE[i].name, TABLE[i].type, bytes,
-                                         pack(bytes)};
+                                         .gzip = pack(CODING_GZIP, bytes),
+                                         .zstd = pack(CODING_ZSTD, bytes)};
         kx_sha256(bytes, hashes[i]);
     }
     kx_sha256(kx_slice(hashes, sizeof hashes), hash);

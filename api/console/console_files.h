@@ -9,7 +9,8 @@ struct console_file {
     const char *name; /* "app.js" */
     const char *type; /* its media type */
     struct kx_slice bytes;
-    struct kx_slice packed; /* by zstd; empty if memory ran out */
+    struct kx_slice gzip; /* packed; empty if memory ran out */
+    struct kx_slice zstd; /* packed; empty if memory ran out */
 };
 
 /* Finds a file; it lives as long as the program. NULL if there is no such file.

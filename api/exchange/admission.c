@@ -108,45 +108,50 @@ bool admission_check(struct request *request, struct reply *reply,
     return admitted && admission_body(request, reply, body_size);
 }
 
-static void say_size(struct request *request, struct reply *reply,
-                     enum problem_code code, uint64_t size, uint64_t limit)
+uint64_t admission_limit(const struct request *request)
 {
+    const struct options *options = request->service->options;
+    switch (request->route->body) {
+    case BODY_NONE:
+        break;
+    case BODY_KEYS:
+        return BODY_KEYS_MAX;
+    case BODY_VALUE:
+        return options->value_max;
+    case BODY_LINES:
+        return options->bulk_max;
+    case BODY_ENVELOPE:
+    case BODY_MESSAGE:
+        return options->body_max;
+    }
+    return 0;
+}
+
+/* The body of a request that runs has arrived, so it is the expanded one that
+ * is too large. */
+static void say_size(struct request *request, struct reply *reply,
+                     uint64_t size, uint64_t limit)
+{
+    enum problem_code code = request->route->body == BODY_VALUE
+                                 ? PROBLEM_VALUE_TOO_LARGE
+                                 : PROBLEM_PAYLOAD_TOO_LARGE;
     if (limit == 0)
         problem(request, reply, code, "%s takes no body here.",
                 method_name(request->method));
     else
         problem(request, reply, code,
-                "The body has %llu bytes or more; %s takes at most %llu.",
+                "The body %s %llu bytes or more; %s takes at most %llu.",
+                request->body.data != NULL ? "expands to" : "has",
                 (unsigned long long)size, request->route->operation,
                 (unsigned long long)limit);
 }
 
 bool admission_body(struct request *request, struct reply *reply, uint64_t size)
 {
-    const struct options *options = request->service->options;
-    enum problem_code code = PROBLEM_PAYLOAD_TOO_LARGE;
-    uint64_t limit = 0;
-    switch (request->route->body) {
-    case BODY_NONE:
-        break;
-    case BODY_KEYS:
-        limit = BODY_KEYS_MAX;
-        break;
-    case BODY_VALUE:
-        code = PROBLEM_VALUE_TOO_LARGE;
-        limit = options->value_max;
-        break;
-    case BODY_LINES:
-        limit = options->bulk_max;
-        break;
-    case BODY_ENVELOPE:
-    case BODY_MESSAGE:
-        limit = options->body_max;
-        break;
-    }
+    uint64_t limit = admission_limit(request);
     if (size <= limit)
         return true;
-    say_size(request, reply, code, size, limit);
+    say_size(request, reply, size, limit);
     problem_member_number(reply, "limit", limit);
     problem_member_number(reply, "actual", size);
     return false;

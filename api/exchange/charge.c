@@ -471,7 +471,8 @@ static size_t made_bytes(const struct exchange *exchange)
 {
     const struct request *request = &exchange->request;
     const struct kx_buffer *reply = &exchange->reply.body;
-    bool large = exchange->body.size > LARGE || reply->size > LARGE;
+    bool large = exchange->body.size > LARGE || request->body.size > LARGE ||
+                 reply->size > LARGE;
     return reply->capacity +
            (large ? talloc_total_size(request->memory) : request->kept);
 }
@@ -490,6 +491,7 @@ static void forget(struct request *request)
     talloc_free_children(request->memory);
     request->advice = NULL;
     request->kept = 0;
+    request->body = kx_slice(NULL, 0);
     request->subject = request->argument;
 }
 
@@ -499,8 +501,10 @@ void charge_refuse(struct exchange *exchange)
     struct request *request = &exchange->request;
     exchange_empty_buffer(&exchange->body);
     exchange_empty_buffer(&exchange->reply.body);
-    if (exchange->parts == NULL)
+    if (exchange->parts == NULL) {
         forget(request);
+        exchange->coder = NULL;
+    }
     problem(request, &exchange->reply, PROBLEM_OVERLOADED,
             "The bodies of all requests and replies take more than %llu bytes "
             "(--bodies-max), or the bodies of this client take more than half "
@@ -529,6 +533,6 @@ bool charge_allows_commit(struct exchange *exchange)
 {
     charge_memory(exchange);
     size_t decoded = made_bytes(exchange);
-    return exchange->body.size <= SMALL_BODY ||
+    return exchange->request.body.size <= SMALL_BODY ||
            charge_has_memory(exchange, decoded);
 }

@@ -43,6 +43,7 @@ enum exchange_chunk { CHUNK_DATA, CHUNK_PARK, CHUNK_END, CHUNK_BROKEN };
 
 struct handler_call;
 struct fiber;
+struct coder;
 
 /* The functions of the protocol side that an exchange calls. */
 struct exchange_protocol {
@@ -87,6 +88,7 @@ struct exchange {
     struct stream *parts; /* the stream that the handler sends, once its first
                            * part is complete; else NULL */
     uint64_t part_ns;     /* when the next of `parts` was begun */
+    struct coder *coder;  /* packs the chunks of a stream, or NULL */
     size_t sent;          /* bytes sent of the current chunk */
     uint64_t streamed;    /* bytes of all chunks */
     enum exchange_phase phase;

@@ -3,7 +3,9 @@
  * stack. */
 #include "exchange/exchange_call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <talloc.h>
 
 #include "access/access.h"
 #include "exchange/charge.h"
@@ -13,7 +15,13 @@
 #include "exchange/fiber.h"
 #include "exchange/node.h"
 #include "exchange/workers.h"
+#include "http/coding.h"
 #include "http/input_error.h"
+
+enum {
+    PACK_MIN = 1024 /* bytes of the smallest body that is packed: below that,
+                     * the headers and the processor cost more than is saved */
+};
 
 static struct exchange *exchange_of(const struct request *request)
 {
@@ -31,6 +39,271 @@ static void check_idle(const struct exchange *exchange)
     abort();
 }
 
+/* Runs on the fiber. */
+static bool make(struct exchange *exchange, struct handler_call *call)
+{
+    exchange->call = call;
+    fiber_park(exchange->fiber);
+    return call->returns;
+}
+
+static enum call_step return_with(struct handler_call *call, bool returns)
+{
+    call->returns = returns;
+    return CALL_RETURNS;
+}
+
+/* ---- Content codings ---------------------------------------------------- */
+
+struct expansion {
+    enum coding coding;
+    uint64_t limit; /* bytes */
+    enum coding_result result;
+    struct kx_buffer body;
+};
+
+static void run_expansion(struct request *request, void *arg)
+{
+    struct expansion *expansion = arg;
+    expansion->result =
+        coding_expand(expansion->coding, request->body,
+                      (size_t)expansion->limit, &expansion->body);
+}
+
+/* Expands on a worker: only then is its size known. */
+static enum call_step expand_step(struct exchange *exchange,
+                                  struct handler_call *call,
+                                  enum exchange_awaits ended)
+{
+    struct request *request = &exchange->request;
+    struct expansion *expansion = call->arg;
+    if (ended != AWAITS_WORKER) {
+        exchange_await_work(exchange);
+        return CALL_PARKS;
+    }
+    if (expansion->result != CODING_DONE) {
+        kx_buffer_free(&expansion->body);
+        return return_with(call, true);
+    }
+    request->body = kx_buffer_slice(&expansion->body);
+    request->kept += expansion->body.capacity;
+    charge_memory(exchange);
+    exchange->memory_short = request->body.size > BODY_ON_LOOP_MAX &&
+                             !charge_has_memory(exchange, 0);
+    return return_with(call, !exchange->memory_short);
+}
+
+static void refuse_coding(struct request *request, struct reply *reply,
+                          const char *name)
+{
+    problem(request, reply, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+            "The body has the Content-Encoding %s.", name);
+    problem_member_json(reply, "supported",
+                        kx_text("[\"gzip\",\"zstd\",\"identity\"]"));
+    reply_header(reply, "Accept-Encoding", "gzip, zstd");
+}
+
+static void refuse_bytes(struct request *request, struct reply *reply,
+                         const struct expansion *expansion)
+{
+    const char *name = coding_name(expansion->coding);
+    switch (expansion->result) {
+    case CODING_TOO_LARGE:
+        admission_body(request, reply, expansion->limit + 1);
+        break;
+    case CODING_TRUNCATED:
+        problem(request, reply, PROBLEM_BAD_REQUEST,
+                "The body ends before its %s data does.", name);
+        break;
+    case CODING_WINDOW:
+        problem(request, reply, PROBLEM_BAD_REQUEST,
+                "The body's zstd data needs a window of more than %d bytes.",
+                1 << CODING_WINDOW_LOG);
+        break;
+    case CODING_MALFORMED:
+        problem(request, reply, PROBLEM_BAD_REQUEST,
+                "The body is not %s data, or other bytes follow the data.",
+                name);
+        break;
+    case CODING_NO_MEMORY:
+    case CODING_DONE:
+        reply->body.failed = true;
+        break;
+    }
+}
+
+/* Replaces a packed body by what it expands to. False: the reply is complete.
+ * What a request without a body says about its coding has no meaning. */
+static bool expand_body(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    const char *name = request_header(request, "Content-Encoding");
+    struct expansion expansion = {.coding = coding_named(name)};
+    struct handler_call call = {
+        .step = expand_step, .work = run_expansion, .arg = &expansion};
+    if (expansion.coding == CODING_IDENTITY ||
+        request->route->body == BODY_NONE)
+        return true;
+    if (expansion.coding == CODING_UNKNOWN) {
+        refuse_coding(request, &exchange->reply, name);
+        return false;
+    }
+    expansion.limit = admission_limit(request);
+    kx_buffer_init(&expansion.body, request->memory);
+    if (!make(exchange, &call))
+        return false;
+    if (expansion.result != CODING_DONE)
+        refuse_bytes(request, &exchange->reply, &expansion);
+    return expansion.result == CODING_DONE;
+}
+
+/* True if the reply may be packed: it is not packed yet, its type is one that
+ * becomes smaller, and it holds no secrets. Their size must not depend on what
+ * others have put beside them. */
+static bool packs(const struct request *request, const struct reply *reply)
+{
+    static const char *const TYPES[] = {"json",       "text/", "xml",
+                                        "javascript", "yaml",  "protobuf"};
+    if (reply->content_type == NULL ||
+        strcmp(reply->content_type, "text/event-stream") == 0 ||
+        (request->route->flags & SECRETS) != 0)
+        return false;
+    for (size_t i = 0; i < reply->header_count; i++)
+        if (strcmp(reply->headers[i].name, "Content-Encoding") == 0)
+            return false;
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (strcasestr(reply->content_type, TYPES[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Another form of the same bytes has another tag (RFC 9110 section 8.8.3.3).
+ * Conditions compare the versionstamp, with which it begins. */
+static void tag_coding(struct request *request, struct reply *reply,
+                       enum coding coding)
+{
+    for (size_t i = 0; i < reply->header_count; i++) {
+        struct header *header = &reply->headers[i];
+        if (strcmp(header->name, "ETag") != 0)
+            continue;
+        int size = (int)strlen(header->value) - 1;
+        header->value = talloc_asprintf(request->memory, "%.*s-%s\"", size,
+                                        header->value, coding_name(coding));
+        reply->body.failed |= header->value == NULL;
+    }
+}
+
+/* A reply that says that nothing has changed has the tag of the form that the
+ * client has. */
+static void tag_unchanged(struct request *request, struct reply *reply,
+                          enum coding coding)
+{
+    const char *tags = request_header(request, "If-None-Match");
+    char tag[ETAG_SIZE + 16];
+    snprintf(tag, sizeof tag, "%.*s-%s\"", ETAG_SIZE - 1, reply->etag,
+             coding_name(coding));
+    reply_header(reply, "Vary", "Accept-Encoding");
+    if (tags != NULL && strstr(tags, tag) != NULL)
+        tag_coding(request, reply, coding);
+}
+
+struct packing {
+    enum coding coding;
+    struct kx_slice bytes;
+    struct kx_buffer packed;
+};
+
+static void run_packing(struct request *request, void *arg)
+{
+    struct packing *packing = arg;
+    struct coder *coder = coder_new(packing->coding, CODER_FAST,
+                                    packing->bytes.size, request->memory);
+    packing->packed.failed = coder == NULL;
+    if (coder != NULL)
+        coder_add(coder, packing->bytes, true, &packing->packed);
+    talloc_free(coder);
+}
+
+/* A reply that does not become smaller, or for whose packing there is no
+ * memory, is sent as it is. */
+static enum call_step pack_step(struct exchange *exchange,
+                                struct handler_call *call,
+                                enum exchange_awaits ended)
+{
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    struct packing *packing = call->arg;
+    struct kx_buffer *packed = &packing->packed;
+    if (ended != AWAITS_WORKER && packing->bytes.size > BODY_ON_LOOP_MAX) {
+        exchange_await_work(exchange);
+        return CALL_PARKS;
+    }
+    if (ended != AWAITS_WORKER)
+        run_packing(request, packing);
+    if (!packed->failed && packed->size < packing->bytes.size) {
+        reply->constant = kx_slice(NULL, 0);
+        kx_buffer_clear(&reply->body);
+        kx_add_slice(&reply->body, kx_buffer_slice(packed));
+        reply_header(reply, "Content-Encoding", coding_name(packing->coding));
+        tag_coding(request, reply, packing->coding);
+    }
+    kx_buffer_free(packed);
+    return CALL_RETURNS;
+}
+
+/* Packs the body of a complete reply if the client accepts that. */
+static void pack_body(struct exchange *exchange, enum coding coding)
+{
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    struct packing packing = {.coding = coding, .bytes = reply_bytes(reply)};
+    struct handler_call call = {
+        .step = pack_step, .work = run_packing, .arg = &packing};
+    if (packing.bytes.size < PACK_MIN || !packs(request, reply))
+        return;
+    reply_header(reply, "Vary", "Accept-Encoding");
+    kx_buffer_init(&packing.packed, request->memory);
+    if (coding != CODING_IDENTITY)
+        make(exchange, &call);
+}
+
+/* Prepares to pack the chunks of a stream that ends. Events are not packed:
+ * they are small and must not wait for one another. */
+static void pack_stream(struct exchange *exchange, enum coding coding)
+{
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    if (reply->stream->lasting || reply->stream->size != 0 ||
+        !packs(request, reply))
+        return;
+    reply_header(reply, "Vary", "Accept-Encoding");
+    if (coding == CODING_IDENTITY)
+        return;
+    exchange->coder = coder_new(coding, CODER_FAST, 0, request->memory);
+    if (exchange->coder == NULL)
+        return;
+    request->kept += talloc_total_size(exchange->coder);
+    reply_header(reply, "Content-Encoding", coding_name(coding));
+}
+
+/* The reply is complete or, if it is a stream, its first part is. */
+static void pack_reply(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    struct reply *reply = &exchange->reply;
+    if (!request->service->options->compress || reply->body.failed ||
+        exchange->memory_short)
+        return;
+    enum coding coding =
+        coding_accepted(request_header(request, "Accept-Encoding"));
+    if (reply->stream != NULL)
+        pack_stream(exchange, coding);
+    else if (reply->status == 304)
+        tag_unchanged(request, reply, coding);
+    else
+        pack_body(exchange, coding);
+}
+
 /* ---- Running the handler ------------------------------------------------ */
 
 static void no_section(struct request *request, struct reply *reply, void *arg)
@@ -41,16 +314,23 @@ static void no_section(struct request *request, struct reply *reply, void *arg)
 }
 
 /* A follower checks the token when it first reads. A reply that was made
- * without a read has yet to be checked. */
+ * without a read has yet to be checked. The active node expands and packs the
+ * bodies of what is forwarded to it. */
 static void run_handler(void *closure)
 {
     struct exchange *exchange = closure;
     struct request *request = &exchange->request;
-    handler_fn *handle = request->caller.forwarded ? request->service->forward
-                                                   : request->route->handle;
-    handle(request, &exchange->reply);
+    if (request->caller.forwarded) {
+        request->service->forward(request, &exchange->reply);
+        return;
+    }
+    if (!expand_body(exchange))
+        return;
+    request->route->handle(request, &exchange->reply);
     if (request->caller.standby_read && !exchange->admitted)
         request_read(request, no_section, NULL);
+    if (exchange->parts == NULL)
+        pack_reply(exchange);
 }
 
 bool exchange_call_begin(struct exchange *exchange)
@@ -83,20 +363,6 @@ void exchange_call_drop(struct exchange *exchange)
         fiber_drop(exchange->fiber);
     exchange->fiber = NULL;
     exchange->call = NULL;
-}
-
-/* Runs on the fiber. */
-static bool make(struct exchange *exchange, struct handler_call *call)
-{
-    exchange->call = call;
-    fiber_park(exchange->fiber);
-    return call->returns;
-}
-
-static enum call_step return_with(struct handler_call *call, bool returns)
-{
-    call->returns = returns;
-    return CALL_RETURNS;
 }
 
 /* The token may have been revoked or expired since the handler parked. The
@@ -342,7 +608,7 @@ static enum call_step work_step(struct exchange *exchange,
 {
     if (ended == AWAITS_WORKER)
         return return_with(call, may_continue(exchange));
-    if (exchange->body.size > BODY_ON_LOOP_MAX) {
+    if (exchange->request.body.size > BODY_ON_LOOP_MAX) {
         exchange_await_work(exchange);
         return CALL_PARKS;
     }
@@ -396,6 +662,8 @@ static enum call_step send_step(struct exchange *exchange,
     if (reply->body.failed)
         return return_with(call, false);
     reply->stream = call->stream;
+    if (exchange->parts == NULL)
+        pack_reply(exchange);
     return CALL_SENDS;
 }
 

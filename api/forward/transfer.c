@@ -42,15 +42,14 @@ static const char *const SENT[] = {
     "x-transaction-domain-id",
 };
 
-/* Headers of an answer that are not passed on. X-Request-Id is the one that
- * this node sent. */
+/* Headers of an answer that are not passed on, besides those Vary lines that
+ * this node adds itself. X-Request-Id is the one that this node sent. */
 static const char *const DROPPED[] = {
     "Connection",
     "Cross-Origin-Resource-Policy",
     "Date",
     "Keep-Alive",
     "Transfer-Encoding",
-    "Vary",
     "Trailer",
     "Upgrade",
     "X-Request-Id",
@@ -149,7 +148,8 @@ static bool keep(struct forward_head *head, const char *name, const char *value)
         return true;
     }
     head->chunked |= strcasecmp(name, "Transfer-Encoding") == 0;
-    if (is_dropped(name))
+    if (is_dropped(name) || (strcasecmp(name, "Vary") == 0 &&
+                             strcasecmp(value, "Accept-Encoding") != 0))
         return true;
     if (head->header_count + OWN_HEADERS >= REPLY_HEADERS_MAX)
         return false;

@@ -31,7 +31,7 @@ enum {
  * "" ask for JSON. FORM_OTHER: no form fits; the caller answers 406. */
 enum accept_form accept_form(const char *accept, unsigned makes);
 
-/* True if the value of Accept or Accept-Encoding has this media range or coding
+/* True if the value of Accept has this media range
  * with a weight other than 0. Wildcards do not count. */
 bool accept_names(const char *accept, const char *name);
 

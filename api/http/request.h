@@ -284,7 +284,9 @@ enum route_flags {
     READS_LEVEL = 1, /* the client may say how strong the read is
                       * (consistency): a standby may answer */
     COMMITS = 2,     /* request->commit is used */
-    OF_STANDBY = 4   /* a standby that follows an archive answers it itself */
+    OF_STANDBY = 4,  /* a standby that follows an archive answers it itself */
+    SECRETS = 8      /* the reply has a secret (a token, a ticket, receipts): it
+                      * is never packed */
 };
 
 /* One row of the route table. A pattern has literal segments, "{name}" for one

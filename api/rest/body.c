@@ -66,22 +66,6 @@ static bool check_json(const struct request *request, struct input_error *error)
            bad_json(request, &fault, error);
 }
 
-/* Refuses Content-Encoding: bodies are not unpacked, and a later GET would not
- * say that the value is packed. */
-static bool check_coding(const struct request *request,
-                         struct input_error *error)
-{
-    const char *coding = request_header(request, "Content-Encoding");
-    if (coding == NULL || strcasecmp(coding, "identity") == 0)
-        return true;
-    input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                    "The body has the Content-Encoding %s; send it without "
-                    "Content-Encoding.",
-                    coding);
-    input_error_offer(error, kx_text(coding), "identity");
-    return false;
-}
-
 /* True if the text has the form of a media type; a single word such as "json"
  * has not. */
 static bool is_media_type(const char *text)
@@ -162,8 +146,6 @@ bool body_value(const struct request *request, struct kx_value *value_out,
                 struct input_error *error)
 {
     const char *content_type = request_header(request, "Content-Type");
-    if (!check_coding(request, error))
-        return false;
     switch (media_of(content_type)) {
     case MEDIA_JSON:
         return take_json(request, value_out, error);
@@ -210,7 +192,7 @@ static bool take_patch(const struct request *request, bool operates,
     if (media == MEDIA_OTHER || media == MEDIA_TYPED ||
         (media == MEDIA_JSON_PATCH && !operates))
         return unsupported(error, content_type, true, operates);
-    return check_coding(request, error) && take_json(request, value_out, error);
+    return take_json(request, value_out, error);
 }
 
 bool body_patch(const struct request *request, struct kx_value *value_out,
@@ -241,7 +223,7 @@ static bool expect_json(const struct request *request,
     enum media media = media_of(content_type);
     if (media != MEDIA_JSON && media != MEDIA_GUESSED)
         return unsupported(error, content_type, false, false);
-    return check_coding(request, error);
+    return true;
 }
 
 bool body_json(const struct request *request, struct input_error *error)
@@ -267,7 +249,7 @@ bool body_lines(const struct request *request, struct input_error *error)
     static const char NAME[] = "application/x-ndjson";
     const char *content_type = request_header(request, "Content-Type");
     if (media_of(content_type) == MEDIA_GUESSED || has_type(content_type, NAME))
-        return check_coding(request, error);
+        return true;
     input_error_set(error, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
                     "The body has the Content-Type %s.", content_type);
     input_error_offer(error, kx_text(content_type), NAME);

@@ -1,7 +1,6 @@
 /* The body of a request, by its media type. A value may have any type; a
  * document that the service interprets must be JSON. Functions with an error
- * return false for PROBLEM_UNSUPPORTED_MEDIA_TYPE (415, also for a
- * Content-Encoding, RFC 9110 section 15.5.16), PROBLEM_BAD_JSON or
+ * return false for PROBLEM_UNSUPPORTED_MEDIA_TYPE (415), PROBLEM_BAD_JSON or
  * PROBLEM_JSON_TOO_DEEP (400). */
 #ifndef API_BODY_H
 #define API_BODY_H

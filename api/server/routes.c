@@ -72,9 +72,9 @@ static const struct route ROWS[] = {
     /* Queues: indexes from which jobs are claimed. */
     {METHOD_GET,  "/queues",                "listQueues",  SCOPE_LIST,  BODY_NONE,     queue_list, 0},
     {METHOD_GET,  "/queues/{name}",         "getQueue",    SCOPE_LIST,  BODY_NONE,     queue_show, 0},
-    {METHOD_POST, "/queues/{name}/claim",   "claimJobs",   SCOPE_WRITE, BODY_NONE,     queue_claim, COMMITS},
+    {METHOD_POST, "/queues/{name}/claim",   "claimJobs",   SCOPE_WRITE, BODY_NONE,     queue_claim, COMMITS | SECRETS},
     {METHOD_POST, "/queues/{name}/ack",     "ackJobs",     SCOPE_WRITE, BODY_ENVELOPE, queue_ack, COMMITS},
-    {METHOD_POST, "/queues/{name}/extend",  "extendJobs",  SCOPE_WRITE, BODY_ENVELOPE, queue_extend, COMMITS},
+    {METHOD_POST, "/queues/{name}/extend",  "extendJobs",  SCOPE_WRITE, BODY_ENVELOPE, queue_extend, COMMITS | SECRETS},
     {METHOD_POST, "/queues/{name}/release", "releaseJobs", SCOPE_WRITE, BODY_ENVELOPE, queue_release, COMMITS},
     {METHOD_POST, "/queues/{name}/fail",    "failJobs",    SCOPE_WRITE, BODY_ENVELOPE, queue_fail, COMMITS},
 
@@ -86,7 +86,7 @@ static const struct route ROWS[] = {
 
     /* Access tokens. */
     {METHOD_GET,    "/tokens",      "listTokens",  SCOPE_TOKENS, BODY_NONE,     token_list, 0},
-    {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, COMMITS},
+    {METHOD_POST,   "/tokens",      "createToken", SCOPE_TOKENS, BODY_ENVELOPE, token_create, COMMITS | SECRETS},
     {METHOD_GET,    "/tokens/self", "getOwnToken", SCOPE_OPTIONAL, BODY_NONE,   token_self, 0},
     {METHOD_GET,    "/tokens/{id}", "getToken",    SCOPE_TOKENS, BODY_NONE,     token_show, 0},
     {METHOD_DELETE, "/tokens/{id}", "revokeToken", SCOPE_TOKENS, BODY_NONE,     token_revoke, COMMITS},
@@ -97,7 +97,7 @@ static const struct route ROWS[] = {
     {METHOD_GET, "/readyz",          "getReady",   SCOPE_NONE,    BODY_NONE, ready_show, 0},
     {METHOD_GET, "/version",         "getVersion", SCOPE_NONE,    BODY_NONE, ops_version, 0},
     {METHOD_GET, "/backup",          "getBackup",  SCOPE_ADMIN,   BODY_NONE, backup_get, 0},
-    {METHOD_POST, "/backup/tickets", "createBackupTicket", SCOPE_ADMIN, BODY_NONE, backup_ticket_create, 0},
+    {METHOD_POST, "/backup/tickets", "createBackupTicket", SCOPE_ADMIN, BODY_NONE, backup_ticket_create, SECRETS},
     {METHOD_GET, "/backup/tickets/{ticket}", "getBackupByTicket", SCOPE_OPTIONAL, BODY_NONE, backup_by_ticket, 0},
     {METHOD_GET, "/metrics",         "getMetrics", SCOPE_MONITOR, BODY_NONE, ops_metrics, 0},
     {METHOD_GET, "/metrics/history", "getHistory", SCOPE_MONITOR, BODY_NONE, history_show, 0},

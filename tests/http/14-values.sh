@@ -94,14 +94,6 @@ for method in PUT POST; do
 done
 gives .count 0 GET /count?prefix=part
 
-test_case 'a compressed body is refused, because reads would not decompress it'
-for door in 'PUT /kv/packed' 'PATCH /kv/packed' 'POST /kv/packed' 'POST /atomic' 'POST /get' 'POST /indexes'; do
-    request ${door% *} "${door#* }" '{}' -H 'Content-Encoding: gzip'
-    expect 415 unsupported-media-type
-    field .supported '["identity"]'
-done
-answers 201 PUT /kv/packed 1 -H 'Content-Encoding: identity'
-
 test_case 'an empty body can be stored as bytes, but is no JSON'
 answers 201 PUT /kv/empty '' --data-binary '' -H 'Content-Type: text/plain'
 answers 200 GET /kv/empty

@@ -123,7 +123,7 @@ answers 200 POST /bulk '{"key":["m"],"value":1}'
 answers 200 POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type:'
 answers 415 unsupported-media-type POST /bulk '{"key":["m"],"value":1}' --header 'Content-Type: application/json'
 field .supported '["application/x-ndjson"]'
-bulk '{"key":["m"],"value":1}' --header 'Content-Encoding: gzip'
+bulk '{"key":["m"],"value":1}' --header 'Content-Encoding: deflate'
 expect 415 unsupported-media-type
 
 test_case 'an invalid POST /bulk is refused before anything is stored'

@@ -50,13 +50,16 @@ header Content-Encoding zstd
 header Content-Type 'text/javascript*'
 header Vary '*Accept-Encoding*'
 is 'the difference' "$(zstd -dc "$answer" | cmp - "$here/../../api/console/app.js" 2>&1)" ''
-for codings in gzip 'zstd;q=0' 'zstd; q=0.0, gzip' zstdx; do
+for codings in br 'zstd;q=0' 'zstd; q=0.0, gzip;q=0' zstdx identity; do
     request GET "/console/$version/app.js" '' --header "Accept-Encoding: $codings"
     header Content-Encoding ''
     is "the difference for $codings" "$(cmp "$answer" "$here/../../api/console/app.js" 2>&1)" ''
 done
-request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, ZSTD;q=0.5'
+request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip;q=0.4, ZSTD;q=0.5'
 header Content-Encoding zstd
+request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, deflate, br'
+header Content-Encoding gzip
+is 'the difference of gzip' "$(gzip -dc "$answer" | cmp - "$here/../../api/console/app.js" 2>&1)" ''
 
 test_case 'the console has no other paths'
 for path in /console/ "/console/$version/none.js" "/console/$version/" /console/~000000000000/app.js /console/app.js \

@@ -6,9 +6,10 @@ ENGINE=postgresql THROUGH=standby
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/watch.sh"
 needs openssl
+needs zstd
 here=$(dirname "$0")
 json=(--header 'Content-Type: application/json')
-start_server
+start_server --compress on
 standby_url=$url
 
 # Status, headers and body of an answer, without what differs each time. A request that
@@ -50,6 +51,17 @@ same GET /kv/large/1
 same HEAD /kv/large/1
 same GET /kv/large/1 '' --header "If-None-Match: $etag"
 same GET '/list?prefix=large&limit=1000'
+for coding in gzip zstd; do
+    same GET /kv/large/1 '' --header "Accept-Encoding: $coding"
+    is 'the coding' "$(header_value Content-Encoding), $(header_value Vary)" "$coding, Accept-Encoding"
+    same GET '/list?prefix=large' '' --header 'Accept: application/x-ndjson' --header "Accept-Encoding: $coding"
+    { [ $coding = gzip ] && gzip -nc || zstd -qc; } <<<'{"packed":true}' >"$work/packed"
+    under=(--header "Content-Encoding: $coding" --header "Idempotency-Key: \"$coding\"")
+    request PUT /kv/packed "@$work/packed" "${under[@]}"
+    same PUT /kv/packed "@$work/packed" "${under[@]}"
+    gives .packed true GET /kv/packed
+done
+same PUT /kv/packed 1 --header 'Content-Encoding: deflate'
 same HEAD '/list?prefix=large&limit=1000'
 same GET '/list?prefix=a&fields=/n'
 same GET '/count?prefix=large'

@@ -172,7 +172,7 @@ record() {
     done <"$head"
     printf '{"method":"%s","target":"%s","status":%s,"contentType":"%s","headers":[%s],' \
         "$1" "${target//\"/\\\"}" "${status%% *}" "${type//\"/\\\"}" "${names:1}"
-    if [[ $type == *json* || ! -s $answer ]]; then
+    if [[ ${names,,} != *'"content-encoding"'* && $type == *json* || ! -s $answer ]]; then
         printf '"body":"'
         escaped_answer
     else

@@ -28,6 +28,7 @@ const GENERAL = new Set(['date', 'connection', 'content-length', 'content-type',
   'ratelimit-policy', 'kindex-node', 'kindex-at',
   'access-control-allow-origin',
   'access-control-expose-headers', 'cross-origin-resource-policy', 'vary',
+  'content-encoding',
   'x-content-type-options', 'content-security-policy']);
 
 // Of a standby with --forward redirect, by the document's introduction.
