@@ -44,9 +44,10 @@ $(BUILD)/%.o: %.c
 $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
 # Handlers have small stacks (api/exchange/fiber.h); with sanitizers, without HARDEN, frames are larger.
 $(addsuffix /%.o,$(addprefix $(BUILD)/api/,access admin commits console counts entries exchange feeds forward http identity indexes kvconnect queues rest)): WARN += $(if $(HARDEN),-Wframe-larger-than=16384)
-$(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(filter-out %.c %.h %.md %.png,$(wildcard api/console/*))
+$(EMBEDS): INCLUDE += -Wa,-I$(BUILD)
+$(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(patsubst api/console/%,$(BUILD)/served/%,$(filter %.js %.css %.svg %.html,$(wildcard api/console/*)))
+$(BUILD)/served/%: api/console/% api/console/served.sed ; @mkdir -p $(@D) && sed -E -f api/console/served.sed $< >$@
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
-$(BUILD)/api/admin/ops.o: INCLUDE += -Wa,-I$(BUILD)
 $(BUILD)/openapi.json: openapi.yaml deploy/yaml_to_json.c
 	@mkdir -p $(@D)
 	$(HOSTCC) $(STD) $(WARN) -O2 -o $(@D)/yaml_to_json deploy/yaml_to_json.c -lyaml
@@ -54,8 +55,7 @@ $(BUILD)/openapi.json: openapi.yaml deploy/yaml_to_json.c
 	@mv $@.new $@
 $(MESSAGES).o: %.o: %.c ; $(CC) $(STD) $(CFLAGS) $(HARDEN) -c -o $@ $<
 $(MESSAGES).c $(MESSAGES).h &: api/kvconnect/datapath.proto
-	@mkdir -p $(@D)
-	protoc-c --c_out=$(@D) --proto_path=$(<D) $<
+	@mkdir -p $(@D) && protoc-c --c_out=$(@D) --proto_path=$(<D) $<
 
 $(BUILD)/libkindex.a: $(CORE)
 $(BUILD)/tests/libtest.a: $(HELPERS)

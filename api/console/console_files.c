@@ -1,5 +1,5 @@
 /* The table of the console's files. The assembler includes them from the
- * directory in which the compiler runs, like openapi.yaml. */
+ * folder served of the build, whose files have no comments and indentation. */
 #include "console/console_files.h"
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ enum {
 
 #define EMBED(id, name, type)                                                  \
     __asm__(".pushsection .rodata\n.balign 16\nconsole_" #id                   \
-            "_start:\n.incbin \"api/console/" name "\"\nconsole_" #id          \
+            "_start:\n.incbin \"served/" name "\"\nconsole_" #id               \
             "_end:\n.byte 0\n.popsection\n");                                  \
     extern const char console_##id##_start[]                                   \
         __attribute__((visibility("hidden")));                                 \

@@ -170,8 +170,8 @@ export function stringify(value) {
   if (value instanceof ExactNumber) return String(value);
   if (Array.isArray(value)) return `[${value.map((element) => stringify(element) ?? 'null').join()}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  return `{${Object.entries(value).filter(([, member]) => member !== undefined)
-    .map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`).join()}}`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${stringify(member)}`).join()}}`;
 }
 
 // ---- White space ------------------------------------------------------------

@@ -16,8 +16,9 @@ trap 'rm -rf "$work"' EXIT
 passed=0
 failed=0
 
-# Node takes files named .js as modules where package.json says so.
-cp ../../api/console/*.js "$work/"
+# Node takes files named .js as modules where package.json says so. The modules are those that
+# browsers get.
+cp "${KINDEX%/*}"/served/*.js "$work/"
 echo '{"type":"module"}' >"$work/package.json"
 export KX_CONSOLE=$work
 

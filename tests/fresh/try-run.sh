@@ -28,7 +28,7 @@ page=$(curl -sSf --location --header 'Accept: text/html' "$address/")
 base=$(sed -nE 's|.*src="(console/[^"]*/)app\.js".*|\1|p' <<<"$page")
 files=0
 for file in api/console/*.{js,css,svg}; do
-    curl -sSf "$address/$base${file##*/}" | cmp - "$file" && files=$((files + 1)) || failed=$((failed + 1))
+    curl -sSf "$address/$base${file##*/}" | cmp - <(sed -E -f api/console/served.sed "$file") && files=$((files + 1)) || failed=$((failed + 1))
 done
 echo "console: $files files"
 [ -n "$base" ] && [ $files -gt 0 ] || failed=$((failed + 1))

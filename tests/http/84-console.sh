@@ -35,13 +35,15 @@ cp "$answer" "$work/page"
 request GET /console
 is 'whether the nonce is another' "$(grep -c "$nonce" "$answer")" 0
 
-test_case 'each file of the console is as in the source, cached for ever, and compressed on request'
+test_case 'each file of the console is as in the source but for comments and indentation, cached for ever, and compressed on request'
+served() { sed -E -f "$here/../../api/console/served.sed" "$here/../../api/console/$1"; }
 version=$(grep -o '~[0-9a-f]*' "$work/page" | sort -u)
 is 'the versions in the page' "$(wc -l <<<"$version")" 1
 for file in "$here"/../../api/console/*.{js,css,svg}; do
     name=${file##*/}
     answers 200 GET "/console/$version/$name"
-    is "the difference in $name" "$(cmp "$answer" "$file" 2>&1)" ''
+    is "the difference in $name" "$(served "$name" | cmp "$answer" - 2>&1)" ''
+    is "whether the words of $name differ" "$(tr -d ' \n' <"$answer" | cmp - <(grep -vE '^ *(//|/\*.*\*/$)' "$file" | tr -d ' \n') 2>&1)" ''
 done
 header Cache-Control 'public, max-age=31536000, immutable'
 header Content-Type image/svg+xml
@@ -49,17 +51,18 @@ answers 200 GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, b
 header Content-Encoding zstd
 header Content-Type 'text/javascript*'
 header Vary '*Accept-Encoding*'
-is 'the difference' "$(zstd -dc "$answer" | cmp - "$here/../../api/console/app.js" 2>&1)" ''
+served app.js >"$work/app.js"
+is 'the difference' "$(zstd -dc "$answer" | cmp - "$work/app.js" 2>&1)" ''
 for codings in br 'zstd;q=0' 'zstd; q=0.0, gzip;q=0' zstdx identity; do
     request GET "/console/$version/app.js" '' --header "Accept-Encoding: $codings"
     header Content-Encoding ''
-    is "the difference for $codings" "$(cmp "$answer" "$here/../../api/console/app.js" 2>&1)" ''
+    is "the difference for $codings" "$(cmp "$answer" "$work/app.js" 2>&1)" ''
 done
 request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip;q=0.4, ZSTD;q=0.5'
 header Content-Encoding zstd
 request GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, deflate, br'
 header Content-Encoding gzip
-is 'the difference of gzip' "$(gzip -dc "$answer" | cmp - "$here/../../api/console/app.js" 2>&1)" ''
+is 'the difference of gzip' "$(gzip -dc "$answer" | cmp - "$work/app.js" 2>&1)" ''
 
 test_case 'the console has no other paths'
 for path in /console/ "/console/$version/none.js" "/console/$version/" /console/~000000000000/app.js /console/app.js \

@@ -194,7 +194,9 @@ planted console "readers and writers of JSON" watch.js <<<"echo 'JSON.parse(data
 planted console "readers and writers of JSON" query.js <<<"echo 'post(JSON.stringify(question));' >>api/console/query.js"
 planted console "readers and writers of JSON" key.js <<<"echo 'JSON.parse(text);' >>api/console/key.js"
 planted console "readers and writers of JSON" server.js <<<"echo 'await response.json();' >>api/console/server.js"
-planted console "bytes of the console" "" <<<'yes "" | head -225280 >>api/console/dom.js'
+planted console "literals and comments of the console" dom.js:10 <<<"sed -i '10s|.*|const text = \`|; 11s|.*|// text\`;|' api/console/dom.js"
+planted console "literals and comments of the console" console.css:3 <<<"sed -i '3s|.*|/* a comment|; 4s|.*|of two lines */|' api/console/console.css"
+planted console "bytes of the console" "" <<<'yes "" | head -225280 | tr "\n" "x" >>api/console/dom.js'
 
 for check in "format.sh $work/planted.c" "clang.sh -Wall $work/planted.h"; do
     # shellcheck disable=SC2086 # a command and its arguments
