@@ -214,20 +214,18 @@ static bool is_jwt(const struct request *request, const char *text)
            strncmp(text, BEGIN, BEGIN_SIZE) != 0;
 }
 
-/* The token of a JSON Web Token lives as long as the request. */
 static bool find_identity(struct request *request, struct reply *reply,
                           const char *text)
 {
-    struct jwt jwt;
     const struct service *service = request->service;
-    const char *why =
-        issuer_check(service->issuer, kx_text(text), request->memory, &jwt);
-    if (why != NULL)
-        return refuse_token(request, reply, BAD_TOKEN, why);
+    const char *why;
     request->caller.token =
-        identity_of_jwt(service->identities, &jwt, request->memory);
-    reply->body.failed |= request->caller.token == NULL;
-    return request->caller.token != NULL;
+        identity_of_bearer(service->identities, service->issuer, kx_text(text),
+                           request->memory, &why);
+    reply->body.failed |= why == ISSUER_NO_MEMORY;
+    if (request->caller.token != NULL || why == ISSUER_NO_MEMORY)
+        return request->caller.token != NULL;
+    return refuse_token(request, reply, BAD_TOKEN, why);
 }
 
 /* Another node sends its own certificate, not that of its client. */

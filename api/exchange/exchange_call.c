@@ -157,24 +157,30 @@ static bool expand_body(struct exchange *exchange)
     return expansion.result == CODING_DONE;
 }
 
-/* True if the reply may be packed: it is not packed yet, its type is one that
- * becomes smaller, and it holds no secrets. Their size must not depend on what
- * others have put beside them. */
-static bool packs(const struct request *request, const struct reply *reply)
+/* True for types that become smaller, except events. */
+static bool is_dense(const char *type)
 {
     static const char *const TYPES[] = {"json",       "text/", "xml",
                                         "javascript", "yaml",  "protobuf"};
-    if (reply->content_type == NULL ||
-        strcmp(reply->content_type, "text/event-stream") == 0 ||
+    if (strcmp(type, "text/event-stream") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
+        if (strcasestr(type, TYPES[i]) != NULL)
+            return false;
+    return true;
+}
+
+/* True if the reply may be packed: it is not packed yet, and it holds no
+ * secrets. Their size must not depend on what others have put beside them. */
+static bool packs(const struct request *request, const struct reply *reply)
+{
+    if (reply->content_type == NULL || is_dense(reply->content_type) ||
         (request->route->flags & SECRETS) != 0)
         return false;
     for (size_t i = 0; i < reply->header_count; i++)
         if (strcmp(reply->headers[i].name, "Content-Encoding") == 0)
             return false;
-    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++)
-        if (strcasestr(reply->content_type, TYPES[i]) != NULL)
-            return true;
-    return false;
+    return true;
 }
 
 /* Another form of the same bytes has another tag (RFC 9110 section 8.8.3.3).

@@ -56,51 +56,58 @@ const char *coding_name(enum coding coding)
     return NAMES[coding].name;
 }
 
-/* Returns the weight of an element of the list, in thousandths; 1000 without
- * one, 0 if it is malformed. */
-static int weight_of(const char *element, size_t size)
+/* Reads a weight from 0 to 1 in thousandths; 0 if it is malformed. */
+static int read_weight(const char *at)
 {
-    const char *end = element + size;
-    const char *at = memchr(element, ';', size);
-    int weight = 0;
-    if (at == NULL)
-        return 1000;
-    at += 1 + strspn(at + 1, " \t");
-    if (at + 2 >= end || strncasecmp(at, "q=", 2) != 0)
-        return 0;
+    int weight = *at == '1' ? 1000 : 0;
+    if (*at != '0' || at[1] != '.')
+        return weight;
     at += 2;
-    if (*at == '1')
-        return 1000;
-    if (*at != '0' || at + 1 >= end || at[1] != '.')
-        return 0;
-    at += 2;
-    for (int unit = 100; unit > 0 && at < end && *at >= '0' && *at <= '9';
-         unit /= 10)
+    for (int unit = 100; unit > 0 && *at >= '0' && *at <= '9'; unit /= 10)
         weight += (*at++ - '0') * unit;
     return weight;
 }
 
+/* Returns the weight of an element of the list, which ends with a comma or NUL;
+ * 1000 without one. */
+static int weight_of(const char *element)
+{
+    const char *at = element + strcspn(element, ",;");
+    if (*at != ';')
+        return 1000;
+    at += 1 + strspn(at + 1, " \t");
+    return strncasecmp(at, "q=", 2) == 0 ? read_weight(at + 2) : 0;
+}
+
+enum { ANY = CODING_UNKNOWN + 1, WEIGHTS };
+
+/* Reads the weights of the codings and of `*`; those that are missing stay. */
+static void read_weights(const char *list, int weights[WEIGHTS])
+{
+    for (; *list != '\0'; list += strcspn(list, ",")) {
+        list += strspn(list, " \t,");
+        size_t named = strcspn(list, " \t,;");
+        if (named == 1 && *list == '*')
+            weights[ANY] = weight_of(list);
+        else if (named > 0)
+            weights[coding_of(list, named)] = weight_of(list);
+    }
+}
+
 enum coding coding_accepted(const char *accept_encoding)
 {
-    int weights[CODING_UNKNOWN + 1] = {-1, -1, -1, -1};
-    int any = 0;
-    const char *at = accept_encoding;
-    while (at != NULL && *at != '\0') {
-        at += strspn(at, " \t,");
-        size_t size = strcspn(at, ",");
-        size_t named = strcspn(at, " \t,;");
-        if (named == 1 && *at == '*')
-            any = weight_of(at, size);
-        else if (named > 0)
-            weights[coding_of(at, named)] = weight_of(at, size);
-        at += size;
-    }
-    int gzip = weights[CODING_GZIP] >= 0 ? weights[CODING_GZIP] : any;
-    int zstd = weights[CODING_ZSTD] >= 0 ? weights[CODING_ZSTD] : any;
-    int best = zstd >= gzip ? zstd : gzip;
-    if (best == 0 || best < weights[CODING_IDENTITY])
-        return CODING_IDENTITY;
-    return zstd >= gzip ? CODING_ZSTD : CODING_GZIP;
+    int weights[WEIGHTS] = {-1, -1, -1, -1, 0};
+    if (accept_encoding != NULL)
+        read_weights(accept_encoding, weights);
+    for (int i = CODING_GZIP; i <= CODING_ZSTD; i++)
+        if (weights[i] < 0)
+            weights[i] = weights[ANY];
+    enum coding best = weights[CODING_ZSTD] >= weights[CODING_GZIP]
+                           ? CODING_ZSTD
+                           : CODING_GZIP;
+    bool wanted =
+        weights[best] > 0 && weights[best] >= weights[CODING_IDENTITY];
+    return wanted ? best : CODING_IDENTITY;
 }
 
 /* ---- Memory ------------------------------------------------------------- */

@@ -4,7 +4,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <talloc.h>
 
 #include "config/text_file.h"
@@ -35,10 +37,23 @@ struct subject {
     atomic_uint_fast64_t uses;
 };
 
+/* A JSON Web Token that was verified: with these keys, and for these lines. */
+struct verified {
+    uint8_t digest[KX_SHA256_SIZE]; /* of its text */
+    struct kx_token *token;         /* NULL: the place is free */
+    int64_t begins_at_ms;
+    uint64_t keys;    /* generation of the issuer's keys */
+    uint64_t lines;   /* generation of the lines */
+    uint64_t used_at; /* in `uses` */
+};
+
 struct identities {
     const struct options *options;
-    pthread_mutex_t lock; /* guards `lines`, and `id` of the subjects */
+    pthread_mutex_t lock; /* guards what follows, but only `id` of subjects */
     struct grant_lines *lines;
+    uint64_t generation; /* of the lines */
+    uint64_t uses;       /* of `verified`: its clock */
+    struct verified verified[VERIFIED_MAX / WAYS][WAYS];
     struct subject subjects[PLACES][WAYS];
 };
 
@@ -79,8 +94,8 @@ static bool is_integer(struct kx_slice token)
     return !kx_equal(token, kx_text("-0"));
 }
 
-/* Appends the part of a key that a JSON value is. False: also for an
- * integer that no double equals. */
+/* Appends the part of a key that a JSON value is. False: also for an integer
+ * that no double equals. A lack of memory sets key->failed, here and below. */
 static bool add_plain(void *memory, struct kx_slice value,
                       struct kx_buffer *key)
 {
@@ -90,6 +105,7 @@ static bool add_plain(void *memory, struct kx_slice value,
     kx_add_byte(&array, '[');
     kx_add_slice(&array, value);
     kx_add_byte(&array, ']');
+    key->failed |= array.failed;
     return !array.failed &&
            kx_key_from_json(kx_buffer_slice(&array), key, &fault) == KX_OK;
 }
@@ -106,45 +122,45 @@ static bool add_claim(void *memory, struct kx_slice value,
         return false;
     kx_buffer_init(&text, memory);
     kx_json_unescape(value, &text);
+    key->failed |= text.failed;
     return text.size > 0 && !text.failed &&
            kx_key_add_string(key, kx_buffer_slice(&text)) == KX_OK;
 }
 
+/* Finds the name of a placeholder, as JSON. False for other values. */
 static bool name_of_placeholder(void *memory, struct kx_slice value,
-                                struct kx_slice *quoted_out)
+                                struct kx_slice *quoted_out, bool *failed)
 {
     struct kx_buffer text, quoted;
-    struct kx_slice name;
+    struct kx_slice name = kx_slice(NULL, 0);
     kx_buffer_init(&text, memory);
     kx_buffer_init(&quoted, memory);
     if (kx_json_type(value) != KX_JSON_STRING)
         return false;
     kx_json_unescape(value, &text);
-    if (text.failed || !is_placeholder(kx_buffer_slice(&text), &name))
-        return false;
+    bool found = is_placeholder(kx_buffer_slice(&text), &name);
     kx_json_escape(name, &quoted);
     *quoted_out = kx_buffer_slice(&quoted);
-    return !quoted.failed;
+    *failed |= text.failed || quoted.failed;
+    return found && !*failed;
 }
 
-/* Makes the prefix of a line for these claims. False: the line grants nothing.
- */
+/* Makes the prefix of a line for these claims. False: the line grants nothing,
+ * or key->failed is set, which stays so for further lines. */
 static bool fill_prefix(void *memory, struct kx_slice prefix,
-                        struct kx_slice claims, struct kx_slice *key_out)
+                        struct kx_slice claims, struct kx_buffer *key)
 {
     struct kx_json_iter iter;
     struct kx_slice name, value, quoted, claim;
-    struct kx_buffer key;
-    kx_buffer_init(&key, memory);
+    *key = (struct kx_buffer){.owner = memory, .failed = key->failed};
     kx_json_iterate(prefix, &iter);
     while (kx_json_next(&iter, &name, &value))
-        if (name_of_placeholder(memory, value, &quoted)
+        if (name_of_placeholder(memory, value, &quoted, &key->failed)
                 ? !find_claim(claims, quoted, &claim) ||
-                      !add_claim(memory, claim, &key)
-                : !add_plain(memory, value, &key))
+                      !add_claim(memory, claim, key)
+                : !add_plain(memory, value, key))
             return false;
-    *key_out = kx_buffer_slice(&key);
-    return !key.failed && key.size <= KX_KEY_MAX;
+    return !key->failed && key->size <= KX_KEY_MAX;
 }
 
 /* ---- Reading the file -----------------------------------------------------
@@ -200,7 +216,7 @@ static bool check_part(void *memory, struct kx_slice value,
                        struct kx_buffer *key)
 {
     struct kx_slice quoted;
-    if (name_of_placeholder(memory, value, &quoted))
+    if (name_of_placeholder(memory, value, &quoted, &key->failed))
         return true;
     if (kx_json_type(value) == KX_JSON_STRING &&
         (memchr(value.data, '{', value.size) != NULL ||
@@ -399,6 +415,7 @@ void identities_reload(struct identities *identities)
     pthread_mutex_lock(&identities->lock);
     struct grant_lines *previous = identities->lines;
     identities->lines = lines;
+    identities->generation++;
     pthread_mutex_unlock(&identities->lock);
     drop_lines(previous);
 }
@@ -407,6 +424,8 @@ void identities_close(struct identities *identities)
 {
     if (identities == NULL)
         return;
+    for (size_t i = 0; i < VERIFIED_MAX; i++)
+        kx_token_release(identities->verified[i / WAYS][i % WAYS].token);
     drop_lines(identities->lines);
     pthread_mutex_destroy(&identities->lock);
     talloc_free(identities);
@@ -439,21 +458,28 @@ static atomic_uint_fast64_t *counter_of(struct identities *identities,
     return &found->uses;
 }
 
-/* The id of a subject of an issuer, with the form of a token's. */
+/* The number of a subject by the id of its tokens; never 0. */
+static uint64_t number_of(const char *id)
+{
+    uint64_t number = strtoull(id, NULL, 16);
+    return number != 0 ? number : 1;
+}
+
+/* Writes the id of a subject of an issuer, with the form of a token's. Returns
+ * its number; 0: memory ran out. */
 static uint64_t write_id(void *memory, struct kx_slice issuer,
                          struct kx_slice subject, char *id_out)
 {
     uint8_t digest[KX_SHA256_SIZE];
     struct kx_buffer name;
-    uint64_t id = 0;
     kx_buffer_init(&name, memory);
     kx_add_slice(&name, issuer);
     kx_add_byte(&name, '\0');
     kx_add_slice(&name, subject);
     kx_sha256(kx_buffer_slice(&name), digest);
     kx_hex_write(kx_slice(digest, KX_TOKEN_ID_SIZE / 2), id_out);
-    memcpy(&id, digest, sizeof id);
-    return name.failed ? 0 : id != 0 ? id : 1;
+    id_out[KX_TOKEN_ID_SIZE] = '\0';
+    return name.failed ? 0 : number_of(id_out);
 }
 
 /* ---- Tokens -----------------------------------------------------------------
@@ -493,25 +519,26 @@ static struct grant_lines *take_lines(struct identities *identities)
     return lines;
 }
 
-/* Fills in the grants of the lines that hold; returns their number. */
-static size_t fill_grants(void *memory, const struct grant_lines *lines,
-                          const struct holder *holder,
-                          struct kx_grant grants[KX_GRANTS_MAX])
+/* Fills in the grants of the lines that hold. False: memory ran out. */
+static bool fill_grants(void *memory, const struct grant_lines *lines,
+                        const struct holder *holder, struct kx_grant *grants,
+                        size_t *count_out)
 {
+    struct kx_buffer key = {.failed = false};
     size_t count = 0;
     size_t bytes = 0;
     for (size_t i = 0; i < lines->count && count < KX_GRANTS_MAX; i++) {
         const struct grant_line *line = &lines->all[i];
-        struct kx_slice key;
         if (!holds(line, holder) ||
             !fill_prefix(memory, line->prefix, holder->claims, &key) ||
             bytes + key.size > KX_GRANTS_BYTES_MAX)
             continue;
         bytes += key.size;
-        grants[count++] =
-            (struct kx_grant){.scopes = line->scopes, .prefix = key};
+        grants[count++] = (struct kx_grant){.scopes = line->scopes,
+                                            .prefix = kx_buffer_slice(&key)};
     }
-    return count;
+    *count_out = count;
+    return !key.failed;
 }
 
 static struct kx_token *make_token(struct identities *identities,
@@ -527,9 +554,11 @@ static struct kx_token *make_token(struct identities *identities,
     if (id == 0)
         return NULL;
     struct grant_lines *lines = take_lines(identities);
-    token.grant_count = fill_grants(memory, lines, holder, grants);
     token.shared_uses = counter_of(identities, id);
-    struct kx_token *copy = kx_token_copy(&token);
+    struct kx_token *copy =
+        fill_grants(memory, lines, holder, grants, &token.grant_count)
+            ? kx_token_copy(&token)
+            : NULL;
     drop_lines(lines);
     return copy;
 }
@@ -556,4 +585,107 @@ identity_of_certificate(struct identities *identities,
                                   .subject = certificate->subject,
                                   .expires_at_ms = certificate->expires_at_ms};
     return make_token(identities, &holder, memory);
+}
+
+/* ---- Verified tokens --------------------------------------------------------
+ */
+
+static struct verified *ways_of(struct identities *identities,
+                                const uint8_t *digest)
+{
+    uint32_t place;
+    memcpy(&place, digest, sizeof place);
+    return identities->verified[place % (VERIFIED_MAX / WAYS)];
+}
+
+/* True if the counter of the token's subject is not another one's by now. */
+static bool has_counter(const struct kx_token *token)
+{
+    const struct subject *subject =
+        (const void *)((const char *)token->shared_uses -
+                       offsetof(struct subject, uses));
+    return subject->id == number_of(token->id);
+}
+
+static bool is_same(const struct verified *verified,
+                    const struct verified *wanted)
+{
+    return verified->token != NULL && verified->keys == wanted->keys &&
+           verified->lines == wanted->lines &&
+           memcmp(verified->digest, wanted->digest, KX_SHA256_SIZE) == 0;
+}
+
+static bool is_valid(const struct verified *verified, int64_t now_ms)
+{
+    return verified->begins_at_ms <= now_ms &&
+           verified->token->expires_at_ms > now_ms &&
+           has_counter(verified->token);
+}
+
+/* Finds the token with this digest, these keys and the current lines, which it
+ * notes in `wanted`. NULL: it is not known, or not valid now. */
+static struct kx_token *find_verified(struct identities *identities,
+                                      struct verified *wanted)
+{
+    struct verified *ways = ways_of(identities, wanted->digest);
+    struct kx_token *token = NULL;
+    int64_t now_ms = kx_now_ms();
+    pthread_mutex_lock(&identities->lock);
+    wanted->lines = identities->generation;
+    for (size_t i = 0; i < WAYS && token == NULL; i++) {
+        if (!is_same(&ways[i], wanted) || !is_valid(&ways[i], now_ms))
+            continue;
+        ways[i].used_at = ++identities->uses;
+        token = kx_token_keep(ways[i].token);
+    }
+    pthread_mutex_unlock(&identities->lock);
+    return token;
+}
+
+/* Keeps a verified token in place of the one that was used least recently. */
+static void keep_verified(struct identities *identities,
+                          const struct verified *verified)
+{
+    struct verified *place = ways_of(identities, verified->digest);
+    struct verified *ways = place;
+    pthread_mutex_lock(&identities->lock);
+    for (size_t i = 0; i < WAYS; i++) {
+        if (is_same(&ways[i], verified)) {
+            place = &ways[i];
+            break;
+        }
+        if (ways[i].used_at < place->used_at)
+            place = &ways[i];
+    }
+    struct kx_token *previous = place->token;
+    *place = *verified;
+    place->token = kx_token_keep(verified->token);
+    place->used_at = ++identities->uses;
+    pthread_mutex_unlock(&identities->lock);
+    kx_token_release(previous);
+}
+
+/* The generations are those from before the check. If keys or lines change
+ * during it, the token is kept for an older generation, and not found. */
+struct kx_token *identity_of_bearer(struct identities *identities,
+                                    struct issuer *issuer, struct kx_slice text,
+                                    void *memory, const char **why_out)
+{
+    struct jwt jwt;
+    struct verified verified = {.keys = issuer_generation(issuer)};
+    *why_out = NULL;
+    kx_sha256(text, verified.digest);
+    struct kx_token *token = find_verified(identities, &verified);
+    if (token != NULL)
+        return token;
+    *why_out = issuer_check(issuer, text, memory, &jwt);
+    if (*why_out != NULL)
+        return NULL;
+    verified.begins_at_ms = jwt.begins_at_ms;
+    verified.token = identity_of_jwt(identities, &jwt, memory);
+    if (verified.token == NULL)
+        *why_out = ISSUER_NO_MEMORY;
+    else
+        keep_verified(identities, &verified);
+    return verified.token;
 }

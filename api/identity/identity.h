@@ -20,7 +20,8 @@
 enum {
     GRANT_LINES_MAX = 256,        /* lines of the file */
     GRANTS_FILE_MAX = 256 * 1024, /* bytes of the file */
-    SUBJECTS_MAX = 32 * 1024      /* subjects whose requests are counted */
+    SUBJECTS_MAX = 32 * 1024,     /* subjects whose requests are counted */
+    VERIFIED_MAX = 2048           /* verified JSON Web Tokens that are kept */
 };
 
 struct identities;
@@ -42,6 +43,14 @@ void identities_close(struct identities *identities);
  * token with kx_token_release. NULL if memory ran out. Any thread. */
 struct kx_token *identity_of_jwt(struct identities *identities,
                                  const struct jwt *jwt, void *memory);
+/* Returns the token of the JSON Web Token with this text, as identity_of_jwt
+ * does, after issuer_check has accepted it. Verified tokens are kept, by a
+ * digest of their text, until they expire, the keys or the lines change, or
+ * others need their place. NULL: *why_out says why the token is refused, as
+ * issuer_check does. Any thread. */
+struct kx_token *identity_of_bearer(struct identities *identities,
+                                    struct issuer *issuer, struct kx_slice text,
+                                    void *memory, const char **why_out);
 /* Makes the token of a client certificate, as identity_of_jwt does. It has no
  * grants if no line holds. */
 struct kx_token *

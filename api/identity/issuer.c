@@ -62,8 +62,9 @@ struct issuer {
     uint64_t next_ns;     /* when the keys are fetched again */
     uint64_t unknown_ns;  /* last fetch because of an unknown key; 0: never */
     bool wanted;          /* the keys are to be fetched now */
-    atomic_bool closing;  /* also read by the fetch, without the lock */
-    bool fetches;         /* the thread runs */
+    atomic_uint_fast64_t generation; /* of `keys`; read without the lock */
+    atomic_bool closing; /* also read by the fetch, without the lock */
+    bool fetches;        /* the thread runs */
     pthread_t thread;
 };
 
@@ -75,9 +76,15 @@ static bool has(struct kx_slice object, const char *pointer)
     return kx_json_find(object, kx_text(pointer), &value);
 }
 
+/* Where texts are allocated. */
+struct texts {
+    void *memory; /* talloc context */
+    bool failed;  /* memory ran out */
+};
+
 /* Reads a string. False if the member is missing or has another type, or memory
  * ran out. */
-static bool read_string(void *memory, struct kx_slice object,
+static bool read_string(struct texts *texts, struct kx_slice object,
                         const char *pointer, struct kx_slice *text_out)
 {
     struct kx_slice value;
@@ -85,9 +92,10 @@ static bool read_string(void *memory, struct kx_slice object,
     if (!kx_json_find(object, kx_text(pointer), &value) ||
         kx_json_type(value) != KX_JSON_STRING)
         return false;
-    kx_buffer_init(&text, memory);
+    kx_buffer_init(&text, texts->memory);
     kx_json_unescape(value, &text);
     *text_out = kx_buffer_slice(&text);
+    texts->failed |= text.failed;
     return !text.failed;
 }
 
@@ -103,12 +111,14 @@ static bool is_string(struct kx_slice object, const char *pointer,
            kx_json_equal(value, name);
 }
 
-static bool decode(void *memory, struct kx_slice text, struct kx_slice *out)
+static bool decode(struct texts *texts, struct kx_slice text,
+                   struct kx_slice *out)
 {
     struct kx_buffer bytes;
-    kx_buffer_init(&bytes, memory);
+    kx_buffer_init(&bytes, texts->memory);
     bool good = kx_base64_read(text, &bytes) && !bytes.failed;
     *out = kx_buffer_slice(&bytes);
+    texts->failed |= bytes.failed;
     return good;
 }
 
@@ -120,15 +130,19 @@ static gnutls_datum_t datum(struct kx_slice bytes)
 }
 
 /* The library's objects belong to one thread at a time, so each check makes its
- * own. Returns NULL if the key is invalid or memory ran out. */
-static gnutls_pubkey_t import_key(const struct key *key)
+ * own. Returns NULL if the key is invalid or memory ran out, which sets
+ * *failed.
+ */
+static gnutls_pubkey_t import_key(const struct key *key, bool *failed)
 {
     gnutls_pubkey_t public;
     gnutls_datum_t first = datum(key->parts[0]);
     gnutls_datum_t second = datum(key->parts[1]);
     int error = GNUTLS_E_INVALID_REQUEST;
-    if (gnutls_pubkey_init(&public) < 0)
+    if (gnutls_pubkey_init(&public) < 0) {
+        *failed = true;
         return NULL;
+    }
     if (key->algorithm == RS256)
         error = gnutls_pubkey_import_rsa_raw(public, &first, &second);
     else if (key->algorithm == ES256)
@@ -139,6 +153,7 @@ static gnutls_pubkey_t import_key(const struct key *key)
                                              &first, NULL);
     if (error >= 0)
         return public;
+    *failed |= error == GNUTLS_E_MEMORY_ERROR;
     gnutls_pubkey_deinit(public);
     return NULL;
 }
@@ -190,13 +205,14 @@ static bool may_verify(struct kx_slice object)
            json_is_or_contains(uses, kx_text("\"verify\""));
 }
 
-static bool read_parts(void *memory, struct kx_slice object, struct key *key)
+static bool read_parts(struct texts *texts, struct kx_slice object,
+                       struct key *key)
 {
     struct kx_slice text;
     for (size_t i = 0; i < 2; i++) {
         const char *pointer = ALGORITHM[key->algorithm].parts[i];
-        if (pointer != NULL && (!read_string(memory, object, pointer, &text) ||
-                                !decode(memory, text, &key->parts[i])))
+        if (pointer != NULL && (!read_string(texts, object, pointer, &text) ||
+                                !decode(texts, text, &key->parts[i])))
             return false;
     }
     return true;
@@ -216,15 +232,16 @@ static bool find_algorithm(struct kx_slice object, enum algorithm *out)
 }
 
 /* Reads the optional `kid`. False if it is not a string. */
-static bool read_kid(void *memory, struct kx_slice object,
+static bool read_kid(struct texts *texts, struct kx_slice object,
                      struct kx_slice *id_out)
 {
-    return !has(object, "/kid") || read_string(memory, object, "/kid", id_out);
+    return !has(object, "/kid") || read_string(texts, object, "/kid", id_out);
 }
 
 static bool can_import(const struct key *key)
 {
-    gnutls_pubkey_t public = import_key(key);
+    bool failed = false;
+    gnutls_pubkey_t public = import_key(key, &failed);
     if (public != NULL)
         gnutls_pubkey_deinit(public);
     return public != NULL;
@@ -233,11 +250,12 @@ static bool can_import(const struct key *key)
 /* Reads a key of a set. False if it is not for one of the algorithms. */
 static bool read_key(void *memory, struct kx_slice object, struct key *key_out)
 {
+    struct texts texts = {.memory = memory};
     *key_out = (struct key){.algorithm = RS256};
     if (kx_json_type(object) != KX_JSON_OBJECT || !may_verify(object) ||
         !find_algorithm(object, &key_out->algorithm) ||
-        !read_kid(memory, object, &key_out->id) ||
-        !read_parts(memory, object, key_out))
+        !read_kid(&texts, object, &key_out->id) ||
+        !read_parts(&texts, object, key_out))
         return false;
     return has_sizes(key_out) && can_import(key_out);
 }
@@ -304,6 +322,7 @@ bool issuer_use_keys(struct issuer *issuer, struct kx_slice text, char *why_out,
     pthread_mutex_lock(&issuer->lock);
     struct key_set *previous = issuer->keys;
     issuer->keys = keys;
+    atomic_fetch_add(&issuer->generation, 1);
     pthread_mutex_unlock(&issuer->lock);
     drop_keys(previous);
     return true;
@@ -579,7 +598,7 @@ static struct kx_slice up_to_dot(struct kx_slice *rest)
 }
 
 /* Decodes the parts. An encrypted token has five, and is refused. */
-static bool split(void *memory, struct kx_slice text,
+static bool split(struct texts *texts, struct kx_slice text,
                   struct jwt_parts *parts_out)
 {
     struct kx_slice rest = text;
@@ -591,24 +610,25 @@ static bool split(void *memory, struct kx_slice text,
     struct kx_slice header = up_to_dot(&rest);
     struct kx_slice claims = up_to_dot(&rest);
     parts_out->signed_text = kx_slice(text.data, header.size + 1 + claims.size);
-    return decode(memory, header, &parts_out->header) &&
-           decode(memory, claims, &parts_out->claims) &&
-           decode(memory, rest, &parts_out->signature);
+    return decode(texts, header, &parts_out->header) &&
+           decode(texts, claims, &parts_out->claims) &&
+           decode(texts, rest, &parts_out->signature);
 }
 
-static bool is_object(struct kx_slice text)
+static bool is_object(struct texts *texts, struct kx_slice text)
 {
     struct kx_fault fault = {.status = KX_OK};
-    return kx_json_check(text, &fault) == KX_OK &&
-           kx_json_type(text) == KX_JSON_OBJECT;
+    enum kx_status status = kx_json_check(text, &fault);
+    texts->failed |= status == KX_NO_MEMORY;
+    return status == KX_OK && kx_json_type(text) == KX_JSON_OBJECT;
 }
 
 /* A header that names its own key, or asks for what is not understood, is
  * refused. */
-static const char *check_header(struct kx_slice header)
+static const char *check_header(struct texts *texts, struct kx_slice header)
 {
     static const char *const REFUSED[] = {"/jku", "/x5u", "/jwk", "/crit"};
-    if (!is_object(header))
+    if (!is_object(texts, header))
         return "The header of the JSON Web Token is not a JSON object.";
     for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; i++)
         if (has(header, REFUSED[i]))
@@ -652,37 +672,42 @@ static bool has_id(const struct key_set *keys, struct kx_slice id)
 
 /* Makes DER of the two numbers of an ECDSA signature, for the library. The
  * caller frees it with gnutls_free. */
-static bool to_der(struct kx_slice numbers, gnutls_datum_t *der_out)
+static bool to_der(struct kx_slice numbers, gnutls_datum_t *der_out,
+                   bool *failed)
 {
     gnutls_datum_t r = datum(kx_slice(numbers.data, 32));
     gnutls_datum_t s = datum(kx_slice(numbers.data + 32, 32));
-    return gnutls_encode_rs_value(der_out, &r, &s) >= 0;
+    int error = gnutls_encode_rs_value(der_out, &r, &s);
+    *failed |= error == GNUTLS_E_MEMORY_ERROR;
+    return error >= 0;
 }
 
 static bool verify_data(const struct key *key, struct kx_slice text,
-                        const gnutls_datum_t *signature)
+                        const gnutls_datum_t *signature, bool *failed)
 {
     gnutls_datum_t data = datum(text);
-    gnutls_pubkey_t public = import_key(key);
+    gnutls_pubkey_t public = import_key(key, failed);
     if (public == NULL)
         return false;
     int verified = gnutls_pubkey_verify_data2(
         public, ALGORITHM[key->algorithm].sign, 0, &data, signature);
     gnutls_pubkey_deinit(public);
+    *failed |= verified == GNUTLS_E_MEMORY_ERROR;
     return verified >= 0;
 }
 
-static bool verify(const struct key *key, const struct jwt_parts *parts)
+static bool verify(const struct key *key, const struct jwt_parts *parts,
+                   bool *failed)
 {
     gnutls_datum_t signature = datum(parts->signature);
     size_t wanted = ALGORITHM[key->algorithm].signature;
     if (wanted != 0 && parts->signature.size != wanted)
         return false;
     if (key->algorithm != ES256)
-        return verify_data(key, parts->signed_text, &signature);
-    if (!to_der(parts->signature, &signature))
+        return verify_data(key, parts->signed_text, &signature, failed);
+    if (!to_der(parts->signature, &signature, failed))
         return false;
-    bool good = verify_data(key, parts->signed_text, &signature);
+    bool good = verify_data(key, parts->signed_text, &signature, failed);
     gnutls_free(signature.data);
     return good;
 }
@@ -701,19 +726,19 @@ static const char *lack_key(struct issuer *issuer, const struct key_set *keys,
            "keys could not be fetched yet.";
 }
 
-static const char *check_signature(struct issuer *issuer, void *memory,
+static const char *check_signature(struct issuer *issuer, struct texts *texts,
                                    const struct jwt_parts *parts)
 {
     struct kx_slice kid;
     const struct kx_slice *id = has(parts->header, "/kid") ? &kid : NULL;
-    if (!read_kid(memory, parts->header, &kid))
+    if (!read_kid(texts, parts->header, &kid))
         return "The kid of the JSON Web Token is not a string.";
     struct key_set *keys = take_keys(issuer);
     const struct key *key = find_key(keys, parts->header, id);
     const char *why = NULL;
     if (key == NULL)
         why = lack_key(issuer, keys, id);
-    else if (!verify(key, parts))
+    else if (!verify(key, parts, &texts->failed))
         why = "The signature of the JSON Web Token is not valid.";
     drop_keys(keys);
     return why;
@@ -744,22 +769,24 @@ static const char *check_times(struct kx_slice claims, struct jwt *jwt)
     if (!read_time(claims, "/exp", &at_ms))
         return "The JSON Web Token has no exp, or it is not a time.";
     jwt->expires_at_ms = at_ms + JWT_SKEW_MS;
+    jwt->begins_at_ms = 0;
     if (jwt->expires_at_ms <= now_ms)
         return "The JSON Web Token has expired.";
     if (!has(claims, "/nbf"))
         return NULL;
     if (!read_time(claims, "/nbf", &at_ms))
         return "The nbf of the JSON Web Token is not a time.";
-    return at_ms - JWT_SKEW_MS > now_ms ? "The JSON Web Token is not valid yet."
-                                        : NULL;
+    jwt->begins_at_ms = at_ms - JWT_SKEW_MS;
+    return jwt->begins_at_ms > now_ms ? "The JSON Web Token is not valid yet."
+                                      : NULL;
 }
 
-static const char *check_subject(void *memory, struct kx_slice claims,
+static const char *check_subject(struct texts *texts, struct kx_slice claims,
                                  struct jwt *jwt)
 {
     jwt->subject = kx_slice(NULL, 0);
     if (has(claims, "/sub") &&
-        (!read_string(memory, claims, "/sub", &jwt->subject) ||
+        (!read_string(texts, claims, "/sub", &jwt->subject) ||
          jwt->subject.size > JWT_SUBJECT_MAX))
         return "The sub of the JSON Web Token is not a string, or too long.";
     return NULL;
@@ -776,40 +803,59 @@ static bool find_beside(struct kx_slice claims, const char *pointer,
     return !quoted->failed && kx_json_find(claims, kx_text(pointer), value);
 }
 
-static const char *check_names(const struct issuer *issuer, void *memory,
+static const char *check_names(const struct issuer *issuer, struct texts *texts,
                                struct kx_slice claims)
 {
     const struct options *options = issuer->options;
     struct kx_buffer wanted;
     struct kx_slice value;
-    kx_buffer_init(&wanted, memory);
+    const char *why = NULL;
+    kx_buffer_init(&wanted, texts->memory);
     if (!find_beside(claims, "/iss", options->jwt_issuer, &wanted, &value) ||
         !kx_json_equal(value, kx_buffer_slice(&wanted)))
-        return "The JSON Web Token is of another issuer.";
-    if (!find_beside(claims, "/aud", options->jwt_audience, &wanted, &value) ||
-        !json_is_or_contains(value, kx_buffer_slice(&wanted)))
-        return "The JSON Web Token is for another audience.";
-    return NULL;
+        why = "The JSON Web Token is of another issuer.";
+    else if (!find_beside(claims, "/aud", options->jwt_audience, &wanted,
+                          &value) ||
+             !json_is_or_contains(value, kx_buffer_slice(&wanted)))
+        why = "The JSON Web Token is for another audience.";
+    texts->failed |= wanted.failed;
+    return why;
 }
 
-const char *issuer_check(struct issuer *issuer, struct kx_slice text,
-                         void *memory, struct jwt *jwt_out)
+static const char *check(struct issuer *issuer, struct kx_slice text,
+                         struct texts *texts, struct jwt *jwt_out)
 {
     struct jwt_parts parts;
     const char *why;
     if (text.size > JWT_MAX)
         return "The credential has more bytes than a JSON Web Token may have.";
-    if (!split(memory, text, &parts))
+    if (!split(texts, text, &parts))
         return "The credential is neither a Kindex access token nor a JSON Web "
                "Token.";
-    if ((why = check_header(parts.header)) != NULL ||
-        (why = check_signature(issuer, memory, &parts)) != NULL)
+    if ((why = check_header(texts, parts.header)) != NULL ||
+        (why = check_signature(issuer, texts, &parts)) != NULL)
         return why;
-    if (!is_object(parts.claims))
+    if (!is_object(texts, parts.claims))
         return "The claims of the JSON Web Token are not a JSON object.";
     jwt_out->claims = parts.claims;
-    if ((why = check_names(issuer, memory, parts.claims)) != NULL ||
+    if ((why = check_names(issuer, texts, parts.claims)) != NULL ||
         (why = check_times(parts.claims, jwt_out)) != NULL)
         return why;
-    return check_subject(memory, parts.claims, jwt_out);
+    return check_subject(texts, parts.claims, jwt_out);
+}
+
+const char ISSUER_NO_MEMORY[] = "Memory ran out.";
+
+/* A lack of memory must not make a valid token look invalid. */
+const char *issuer_check(struct issuer *issuer, struct kx_slice text,
+                         void *memory, struct jwt *jwt_out)
+{
+    struct texts texts = {.memory = memory};
+    const char *why = check(issuer, text, &texts, jwt_out);
+    return texts.failed ? ISSUER_NO_MEMORY : why;
+}
+
+uint64_t issuer_generation(struct issuer *issuer)
+{
+    return atomic_load(&issuer->generation);
 }

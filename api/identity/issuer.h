@@ -33,6 +33,7 @@ struct jwt {
     struct kx_slice claims;  /* JSON object; kx_json_check accepted it */
     struct kx_slice subject; /* the claim `sub`; empty: it has none */
     int64_t expires_at_ms;   /* JWT_SKEW_MS after its claim `exp` */
+    int64_t begins_at_ms;    /* JWT_SKEW_MS before its claim `nbf`; 0: none */
 };
 
 /* True if a JSON value equals another, or is an array that contains it. */
@@ -67,9 +68,14 @@ void issuer_close(struct issuer *issuer);
 
 /* Checks the signature and the claims iss, aud, exp and nbf of a token. Returns
  * NULL and fills in *jwt_out (texts in memory, a talloc context), or returns
- * the sentence that says why the token is refused. Any thread. */
+ * the sentence that says why the token is refused: ISSUER_NO_MEMORY if that
+ * could not be found out. Any thread. */
+extern const char ISSUER_NO_MEMORY[];
 const char *issuer_check(struct issuer *issuer, struct kx_slice text,
                          void *memory, struct jwt *jwt_out);
+
+/* Returns a number that grows with each change of the keys. Any thread. */
+uint64_t issuer_generation(struct issuer *issuer);
 
 /* Replaces the keys by those of a JWK set. On false the text has no usable key;
  * the keys stay, and why_out says why. Any thread. */

@@ -199,6 +199,15 @@ failures_are_logged() { [ "$(grep -cE 'event=(grants|jwt-keys)-failed' "$log")" 
 wait_until failures_are_logged
 answers 200 GET /kv/users/ada/note '' "${bearer[@]}"
 cp "$work/grants.old" "$work/grants"
+
+test_case 'a token that was verified before is refused once its key was replaced'
+used=("${bearer[@]}")
+node "$here/jwt.js" keys "$keys" new:EdDSA >"$keys/set"
+kill -HUP "$server"
+until_status 401 GET /kv/users/ada/note '' "${used[@]}"
+claims new EdDSA '"sub":"ada"'
+answers 200 GET /kv/users/ada/note '' "${bearer[@]}"
+answers 401 unauthorized GET /kv/users/ada/note '' "${used[@]}"
 stop_server
 
 # ---- Keys that are fetched ---------------------------------------------------

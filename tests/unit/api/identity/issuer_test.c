@@ -1,5 +1,5 @@
 /* JSON Web Tokens: which are accepted, and why the others are not. */
-#include "identity/issuer.h"
+#include "identity/identity.h"
 
 #include <gnutls/crypto.h>
 #include <string.h>
@@ -449,4 +449,172 @@ TEST(oversized_token_is_refused)
     snprintf(claims, JWT_MAX, "{" ISS "," AUD "," EXP ",\"pad\":\"%0*d\"}",
              6200, 0);
     refuses_claims(claims, "more bytes");
+}
+
+/* ---- Verified tokens ---------------------------------------------------- */
+
+static struct identities *identities;
+
+static void write_lines(const char *lines)
+{
+    write_file(options.grants, kx_text(lines));
+}
+
+/* Returns the token, which is released here; the identities may still keep it.
+ */
+static const struct kx_token *bearer(struct kx_slice text, const char **why)
+{
+    struct kx_token *token =
+        identity_of_bearer(identities, issuer, text, memory, why);
+    assert_true((token == NULL) == (*why != NULL));
+    kx_token_release(token);
+    return token;
+}
+
+static void use_set(void (*add)(struct kx_buffer *out))
+{
+    char why[WHY];
+    struct kx_buffer set;
+    kx_buffer_init(&set, memory);
+    add(&set);
+    assert_true(
+        issuer_use_keys(issuer, kx_buffer_slice(&set), why, sizeof why));
+}
+
+/* The key of another signer under the same kid. */
+static void add_rotated_set(struct kx_buffer *out)
+{
+    kx_add_text(out, "{\"keys\":[");
+    jwt_signer_add_jwk(&other, "okp", "", out);
+    kx_add_text(out, "]}");
+}
+
+static void open_identities(char *path)
+{
+    char why[WHY];
+    close(mkstemp(path));
+    options.grants = path;
+    write_lines("[{\"scopes\":[\"read\"],\"prefix\":[\"{sub}\"]}]");
+    identities = identities_open(&options, why, sizeof why);
+    if (identities == NULL)
+        fail_msg("%s", why);
+}
+
+static void close_identities(void)
+{
+    identities_close(identities);
+    unlink(options.grants);
+    kx_clock_set(NOW_S * 1000ll);
+}
+
+TEST(verified_token_is_kept_until_its_keys_its_lines_or_the_time_say_otherwise)
+{
+    char path[] = "/tmp/kindex-grants-XXXXXX";
+    const char *why;
+    struct kx_slice text =
+        sign(&okp, "{\"alg\":\"EdDSA\",\"kid\":\"okp\"}",
+             "{" ISS "," AUD ",\"sub\":\"ada\",\"exp\":1700000600,"
+             "\"nbf\":1699999900}");
+    open_identities(path);
+    const struct kx_token *first = bearer(text, &why);
+    assert_ptr_equal(bearer(text, &why), first);
+
+    write_lines("[{\"scopes\":[\"read\",\"write\"],\"prefix\":[\"{sub}\"]}]");
+    assert_int_equal(first->grants[0].scopes, KX_MAY_READ);
+    identities_reload(identities);
+    struct kx_token *reloaded =
+        identity_of_bearer(identities, issuer, text, memory, &why);
+    assert_int_equal(reloaded->grants[0].scopes, KX_MAY_READ | KX_MAY_WRITE);
+    kx_token_release(reloaded);
+
+    use_set(add_rotated_set);
+    assert_null(bearer(text, &why));
+    assert_non_null(strstr(why, "signature"));
+    use_set(add_set);
+    assert_non_null(bearer(text, &why));
+
+    kx_clock_set((1700000600ll + 60) * 1000);
+    assert_null(bearer(text, &why));
+    assert_non_null(strstr(why, "expired"));
+    kx_clock_set((1699999900ll - 61) * 1000);
+    assert_null(bearer(text, &why));
+    assert_non_null(strstr(why, "not valid yet"));
+    close_identities();
+}
+
+/* The signature is the last part of the text. */
+TEST(kept_token_does_not_vouch_for_another_signature)
+{
+    char path[] = "/tmp/kindex-grants-XXXXXX";
+    const char *why;
+    struct kx_slice text =
+        sign(&okp, "{\"alg\":\"EdDSA\",\"kid\":\"okp\"}", CLAIMS);
+    open_identities(path);
+    assert_non_null(bearer(text, &why));
+    uint8_t *last = (uint8_t *)text.data + text.size - 10;
+    *last = *last == 'A' ? 'B' : 'A';
+    assert_null(bearer(text, &why));
+    assert_non_null(strstr(why, "signature"));
+    close_identities();
+}
+
+TEST(more_tokens_than_are_kept_are_all_verified)
+{
+    char path[] = "/tmp/kindex-grants-XXXXXX";
+    const char *why;
+    open_identities(path);
+    for (int i = 0; i < VERIFIED_MAX + 100; i++) {
+        char claims[200];
+        snprintf(claims, sizeof claims,
+                 "{" ISS "," AUD ",\"sub\":\"user %d\",\"exp\":1700000600}", i);
+        struct kx_slice text =
+            sign(&okp, "{\"alg\":\"EdDSA\",\"kid\":\"okp\"}", claims);
+        struct kx_token *token =
+            identity_of_bearer(identities, issuer, text, memory, &why);
+        assert_non_null(token);
+        assert_memory_equal(token->name.data,
+                            claims + sizeof("{" ISS "," AUD ",\"sub\":\"") - 1,
+                            token->name.size);
+        kx_token_release(token);
+    }
+    close_identities();
+}
+
+/* ---- Lack of memory ----------------------------------------------------- */
+
+static size_t allocations = SIZE_MAX; /* that succeed */
+
+void *__real__talloc_realloc_array(const void *owner, void *block, size_t size,
+                                   unsigned count, const char *name);
+void *__wrap__talloc_realloc_array(const void *owner, void *block, size_t size,
+                                   unsigned count, const char *name);
+void *__wrap__talloc_realloc_array(const void *owner, void *block, size_t size,
+                                   unsigned count, const char *name)
+{
+    if (allocations == 0)
+        return NULL;
+    allocations--;
+    return __real__talloc_realloc_array(owner, block, size, count, name);
+}
+
+TEST(token_is_never_called_invalid_nor_loses_a_grant_for_lack_of_memory)
+{
+    char path[] = "/tmp/kindex-grants-XXXXXX";
+    const char *why = ISSUER_NO_MEMORY;
+    struct kx_slice text =
+        sign(&ec, "{\"alg\":\"ES256\",\"kid\":\"ec\"}", CLAIMS);
+    size_t refused = 0;
+    open_identities(path);
+    while (why != NULL) {
+        allocations = refused;
+        struct kx_token *token =
+            identity_of_bearer(identities, issuer, text, memory, &why);
+        allocations = SIZE_MAX;
+        assert_true(why == NULL || why == ISSUER_NO_MEMORY);
+        assert_true(token == NULL || token->grant_count == 1);
+        kx_token_release(token);
+        refused++;
+    }
+    assert_in_range(refused, 8, 100);
+    close_identities();
 }
