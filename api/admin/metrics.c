@@ -267,7 +267,7 @@ static void write_standby(struct service *service, struct kx_buffer *out)
 }
 
 void metrics_write(struct service *service, struct kx_reader *reader,
-                   struct kx_buffer *out)
+                   const struct queues *queues, struct kx_buffer *out)
 {
     metrics_text_head(out, "kindex_build_info", "gauge",
                       "The version of the running server.");
@@ -279,5 +279,6 @@ void metrics_write(struct service *service, struct kx_reader *reader,
     metrics_write_requests(service, out);
     if (reader != NULL && kx_read_try_hold(reader))
         metrics_write_indexes(reader, out);
+    metrics_write_queues(queues, out);
     metrics_write_process(service->started_at_ms, out);
 }

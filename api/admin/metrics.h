@@ -5,6 +5,7 @@
 #define API_METRICS_H
 
 #include "http/service.h"
+#include "queues/queue_counts.h"
 
 /* Appends all metrics. Labels are rows of the route table, index names and
  * states; never keys. If reader holds a view, or can hold one now, the metrics
@@ -12,7 +13,7 @@
  * standby passes NULL, because it cannot check the tokens of its callers; only
  * the metrics of the process are then appended. */
 void metrics_write(struct service *service, struct kx_reader *reader,
-                   struct kx_buffer *out);
+                   const struct queues *queues, struct kx_buffer *out);
 
 /* ---- Parts (metrics_*.c) ------------------------------------------------ */
 
@@ -21,6 +22,8 @@ void metrics_write_requests(const struct service *service,
                             struct kx_buffer *out);
 /* Appends the metrics of all indexes, in a separate view. */
 void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out);
+/* Appends the metrics of all queues. */
+void metrics_write_queues(const struct queues *queues, struct kx_buffer *out);
 /* Appends the metrics of the process. */
 void metrics_write_process(int64_t started_at_ms, struct kx_buffer *out);
 /* The processor time that all threads have used. */

@@ -1,5 +1,5 @@
-/* Metrics of each index. One table; Prometheus wants all values of a name
- * together, so the descriptions of all indexes are collected first. */
+/* Metrics of each index and queue. One table; Prometheus wants all values of a
+ * name together, so the descriptions of all indexes are collected first. */
 #include "admin/metrics.h"
 
 #include <talloc.h>
@@ -154,4 +154,64 @@ void metrics_write_indexes(struct kx_reader *reader, struct kx_buffer *out)
     write_states(&indexes, out);
     kx_read_end(reader);
     talloc_free(indexes.all);
+}
+
+/* ---- Queues -------------------------------------------------------------- */
+
+static double retries(const struct queue_counts *counts)
+{
+    return (double)counts->retries;
+}
+
+static double oldest_due(const struct queue_counts *counts)
+{
+    return (double)counts->oldest_due_ms / 1000;
+}
+
+static const struct queue_figure {
+    const char *name;
+    const char *help;
+    double (*value)(const struct queue_counts *counts);
+} QUEUE_FIGURES[] = {
+    {"kindex_queue_retries",
+     "Jobs that are not dead and had an attempt before.", retries},
+    {"kindex_queue_oldest_due_timestamp_seconds",
+     "Unix time since when the oldest job is due; 0 if no job that is due "
+     "names "
+     "a time.",
+     oldest_due},
+};
+
+static void write_jobs(const struct queue_counts *counts, struct kx_buffer *out)
+{
+    for (int state = 0; counts->counted && state < QUEUE_STATES; state++)
+        metrics_text_add(
+            out, "kindex_queue_jobs{index=\"%.*s\",state=\"%s\"} %llu\n",
+            (int)counts->name.size, (const char *)counts->name.data,
+            QUEUE_STATE_NAMES[state], (unsigned long long)counts->jobs[state]);
+}
+
+static void write_queue_figure(const struct queues *queues,
+                               const struct queue_figure *figure,
+                               struct kx_buffer *out)
+{
+    metrics_text_head(out, figure->name, "gauge", figure->help);
+    for (size_t n = 0; n < queues->count; n++) {
+        const struct queue_counts *counts = &queues->each[n];
+        if (counts->counted)
+            metrics_text_add(out, "%s{index=\"%.*s\"} %.15g\n", figure->name,
+                             (int)counts->name.size,
+                             (const char *)counts->name.data,
+                             figure->value(counts));
+    }
+}
+
+void metrics_write_queues(const struct queues *queues, struct kx_buffer *out)
+{
+    metrics_text_head(out, "kindex_queue_jobs", "gauge",
+                      "Jobs in each state, of the first 10,000 of a queue.");
+    for (size_t n = 0; n < queues->count; n++)
+        write_jobs(&queues->each[n], out);
+    for (size_t i = 0; i < sizeof QUEUE_FIGURES / sizeof *QUEUE_FIGURES; i++)
+        write_queue_figure(queues, &QUEUE_FIGURES[i], out);
 }

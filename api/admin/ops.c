@@ -95,11 +95,13 @@ void ops_service(struct request *request, struct reply *reply)
              "\"console\":\"/console\"}}");
 }
 
+/* Jobs of each queue that the metrics count. */
+#define METRICS_JOBS_MAX 10000
+
 static void write_metrics(struct request *request, struct reply *reply,
                           void *arg)
 {
-    (void)arg;
-    metrics_write(request->service, request->reader, &reply->body);
+    metrics_write(request->service, request->reader, arg, &reply->body);
 }
 
 void ops_metrics(struct request *request, struct reply *reply)
@@ -109,7 +111,9 @@ void ops_metrics(struct request *request, struct reply *reply)
         input_error_reply(request, reply, &error);
         return;
     }
-    if (!request_read(request, write_metrics, NULL))
+    struct queues queues = {.all = true};
+    if (!queue_count_all(request, reply, METRICS_JOBS_MAX, &queues) ||
+        !request_read(request, write_metrics, &queues))
         return;
     reply->status = 200;
     reply->content_type = "text/plain; version=0.0.4; charset=utf-8";

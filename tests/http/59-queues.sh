@@ -151,6 +151,24 @@ gives '[.entries[] | [.key, .value]]' "[[[\"dead\",\"mail\",\"mail\",\"f\",\"$st
 request GET /kv/mail/f
 expect 404
 
+test_case 'GET /queues counts the jobs of each queue, and so do the metrics'
+put mail/retry '{"due":1}'
+is 'claimed' "$(claims mail_due)" retry
+change mail_due fail "$(receipts)" '"delay":"1h"'
+put mail/old '{"due":1500000000000}'
+counts='[.due, .leased, .waiting, .dead, .retries, .attempts, .oldestDueAt]'
+request GET /queues/mail_due
+shown=$(value "$counts")
+gives "[.queues[] | select(.name == \"mail_due\") | $counts]" "[$shown]" GET /queues
+field '.queues[1].due' 0
+figure() { sed -n "s/^kindex_queue_$1 //p" "$answer"; }
+answers 200 GET /metrics
+is 'the metrics' "[$(for state in due leased waiting dead; do figure "jobs{index=\"mail_due\",state=\"$state\"}"; done | paste -sd,),$(figure 'retries{index="mail_due"}'),1,1500000000000]" "$shown"
+is 'the oldest' "$(figure 'oldest_due_timestamp_seconds{index="mail_due"}')" 1500000000
+is 'of no due job' "$(figure 'oldest_due_timestamp_seconds{index="task_due"}')" 0
+request DELETE /kv/mail/retry
+request DELETE /kv/mail/old
+
 test_case 'a job whose move an index refuses stays in the queue as dead'
 request POST /indexes '{"name":"dead_by_n","prefix":["dead","mail"],"fields":["/n"],"unique":true}' -H 'Prefer: wait=30'
 put mail/g '{"n":1}'

@@ -81,6 +81,7 @@ done
 
 start_server
 answers 201 POST /indexes '{"name":"by_n","prefix":["m"],"fields":["/n"]}'
+answers 201 POST /indexes '{"name":"mail_due","prefix":["mail"],"fields":["/due"],"queue":{}}'
 request PUT /kv/m/1 '{"n":1,"twice":1}'
 request PUT /kv/m/2 '{"n":2,"twice":1}'
 request PUT '/kv/m/3?ttl=1ms' '{"n":3}'
