@@ -45,7 +45,7 @@ $(BUILD)/tests/%.o: INCLUDE += -Itests/lib
 # Handlers have small stacks (api/exchange/fiber.h); with sanitizers, without HARDEN, frames are larger.
 $(addsuffix /%.o,$(addprefix $(BUILD)/api/,access admin commits console counts entries exchange feeds forward http identity indexes kvconnect queues rest)): WARN += $(if $(HARDEN),-Wframe-larger-than=16384)
 $(EMBEDS): INCLUDE += -Wa,-I$(BUILD)
-$(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(patsubst api/console/%,$(BUILD)/served/%,$(filter %.js %.css %.svg %.html,$(wildcard api/console/*)))
+$(EMBEDS): openapi.yaml $(BUILD)/openapi.json $(patsubst api/console/%,$(BUILD)/served/%,$(filter %.js %.css %.svg %.html,$(wildcard api/console/* api/console/docs/*)))
 $(BUILD)/served/%: api/console/% api/console/served.sed ; @mkdir -p $(@D) && sed -E -f api/console/served.sed $< >$@
 $(DOORS) $(UNITAPI:$(BUILD)/%=$(BUILD)/tests/%.o): | $(MESSAGES).h
 $(BUILD)/openapi.json: openapi.yaml deploy/yaml_to_json.c

@@ -92,7 +92,8 @@ void ops_service(struct request *request, struct reply *reply)
              "\"cluster\":\"/cluster\","
              "\"promote\":\"/promote\","
              "\"version\":\"/version\","
-             "\"console\":\"/console\"}}");
+             "\"console\":\"/console\","
+             "\"docs\":\"/docs\"}}");
 }
 
 /* Jobs of each queue that the metrics count. */

@@ -57,10 +57,9 @@ static const char *make_nonce(struct request *request)
     return text;
 }
 
-/* Adds the page with its variables replaced. */
-static void fill(struct kx_buffer *out, const char *nonce)
+/* Adds a page with its variables replaced. */
+static void fill(struct kx_buffer *out, struct kx_slice text, const char *nonce)
 {
-    struct kx_slice text = console_page_text();
     const char *at = (const char *)text.data;
     const char *end = at + text.size;
     const char *next;
@@ -108,7 +107,9 @@ void console_page(struct request *request, struct reply *reply)
     reply->body.failed |= nonce == NULL;
     if (nonce == NULL)
         return;
-    fill(&reply->body, nonce);
+    bool docs = kx_equal(request->path, kx_text("/docs"));
+    fill(&reply->body, console_page_text(docs ? PAGE_DOCS : PAGE_CONSOLE),
+         nonce);
     add_page_headers(request, reply, nonce);
 }
 

@@ -3,6 +3,7 @@
 #include "console/console_files.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <talloc.h>
 
 #include "http/coding.h"
@@ -60,6 +61,9 @@ enum {
     X(watch, "watch.js", JS)                                                   \
     X(style, "console.css", "text/css; charset=utf-8")                         \
     X(icon, "icon.svg", "image/svg+xml")                                       \
+    X(docs, "docs/docs.js", JS)                                                \
+    X(docs_style, "docs/docs.css", "text/css; charset=utf-8")                  \
+    X(docs_page, "docs/docs.html", "text/html; charset=utf-8")                 \
     X(page, "index.html", "text/html; charset=utf-8")
 
 #define EMBED(id, name, type)                                                  \
@@ -78,8 +82,8 @@ struct embedded {
 #define ROW(id, name, type)                                                    \
     {name, type, console_##id##_start, console_##id##_end},
 static const struct embedded TABLE[] = {CONSOLE_FILES(ROW)};
-/* The last row is the page, a template that is filled for each request. */
-enum { COUNT = sizeof TABLE / sizeof *TABLE, PAGE = COUNT - 1 };
+/* The last rows are the pages, templates that are filled for each request. */
+enum { COUNT = sizeof TABLE / sizeof *TABLE, PAGES = COUNT - 2 };
 
 static struct console_file files[COUNT];
 static char version[1 + 2 * VERSION_BYTES + 1];
@@ -106,7 +110,9 @@ static void prepare(void)
     for (int i = 0; i < COUNT; i++) {
         size_t size = (size_t)(TABLE[i].end - TABLE[i].start);
         struct kx_slice bytes = kx_slice(TABLE[i].start, size);
-        files[i] = (struct console_file){TABLE[i].name, TABLE[i].type, bytes,
+        const char *slash = strrchr(TABLE[i].name, '/');
+        const char *name = slash == NULL ? TABLE[i].name : slash + 1;
+        files[i] = (struct console_file){name, TABLE[i].type, bytes,
                                          .gzip = pack(CODING_GZIP, bytes),
                                          .zstd = pack(CODING_ZSTD, bytes)};
         kx_sha256(bytes, hashes[i]);
@@ -119,16 +125,16 @@ static void prepare(void)
 const struct console_file *console_file_find(struct kx_slice name)
 {
     pthread_once(&once, prepare);
-    for (int i = 0; i < PAGE; i++)
+    for (int i = 0; i < PAGES; i++)
         if (kx_equal(name, kx_text(files[i].name)))
             return &files[i];
     return NULL;
 }
 
-struct kx_slice console_page_text(void)
+struct kx_slice console_page_text(enum console_page page)
 {
     pthread_once(&once, prepare);
-    return files[PAGE].bytes;
+    return files[PAGES + (int)page].bytes;
 }
 
 const char *console_version(void)

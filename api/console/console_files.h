@@ -17,9 +17,12 @@ struct console_file {
  */
 const struct console_file *console_file_find(struct kx_slice name);
 
-/* Returns index.html, in which {{nonce}} and {{base}} are replaced for each
+/* In the order of the last rows of the table. */
+enum console_page { PAGE_DOCS, PAGE_CONSOLE };
+
+/* Returns a page, in which {{nonce}} and {{base}} are replaced for each
  * request. */
-struct kx_slice console_page_text(void);
+struct kx_slice console_page_text(enum console_page page);
 
 /* Returns "~" and the beginning of the hash of all files, which changes with
  * any file. */

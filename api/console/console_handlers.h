@@ -5,10 +5,10 @@
 
 #include "http/request.h"
 
-/* GET /console: the page, with a nonce for this reply. With --console off the
- * page and its files are 404. */
+/* GET /console and GET /docs: the page, with a nonce for this reply. With
+ * --console off the pages and their files are 404. */
 handler_fn console_page;
-/* GET /console/{version}/{file}: a file of the page. It never changes, because
+/* GET /console/{version}/{file}: a file of the pages. It never changes, because
  * another version has another address. */
 handler_fn console_file;
 /* GET /: redirects a browser, which asks for HTML, to the page. Other clients

@@ -112,6 +112,7 @@ static const struct route ROWS[] = {
     /* The console, for browsers. */
     {METHOD_GET, "/console",                  "getConsole",     SCOPE_NONE, BODY_NONE, console_page, 0},
     {METHOD_GET, "/console/{version}/{file}", "getConsoleFile", SCOPE_NONE, BODY_NONE, console_file, 0},
+    {METHOD_GET, "/docs",                     "getDocs",        SCOPE_NONE, BODY_NONE, console_page, 0},
 };
 /* clang-format on */
 

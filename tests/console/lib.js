@@ -59,7 +59,8 @@ async function plant(page) {
   if (!process.env.KX_PLANT) return;
   const [file, from, to] = process.env.KX_PLANT.split('\t');
   await page.route(`**/console/~*/${file}`, async (route) => {
-    const text = fs.readFileSync(path.join(__dirname, '../../api/console', file), 'utf8');
+    const folder = path.join(__dirname, '../../api/console', file.startsWith('docs.') ? 'docs' : '');
+    const text = fs.readFileSync(path.join(folder, file), 'utf8');
     assert.ok(text.includes(from), `the flaw can be planted in ${file}`);
     await route.fulfill({ body: text.replace(from, () => to),
       contentType: file.endsWith('.css') ? 'text/css' : 'text/javascript' });

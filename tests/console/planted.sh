@@ -25,3 +25,5 @@ planted find.test.js 'found by the e-mail' 'waiting for .*User7@x.org' search.js
 planted find.test.js 'a filter above a list' 'waiting for .*30 entries' filter.js 'if (date) return { ge: text, lt: next(date) };' ''
 planted find.test.js 'a file of entries' 'waiting for .*2 entries stored, 2 lines' import.js "slice(line).join" "slice(line + 1).join"
 planted find.test.js 'plots have' 'waitForFunction|AssertionError' server.js 'this.charts.forEach((chart) => chart.show(share))' 'this.charts[0].show(share)'
+planted docs.test.js 'every language' 'AssertionError.*curl' docs.js "text.replaceAll(\"'\", \"'\\\\''\")" 'text'
+planted docs.test.js 'found by any words' 'operations have these words|waiting for ' docs.js 'words.every(' 'words.some('

@@ -12,7 +12,7 @@ is status "$status" 303
 header Location console
 header Vary '*Accept*'
 answers 200 GET / '' --header 'Accept: application/json'
-field .links.console /console
+field '.links.console, .links.docs' $'/console\n/docs'
 for accept in 'text/html;q=0, */*' 'application/xhtml+xml' 'text/htmlx'; do
     answers 200 GET / '' --header "Accept: $accept"
 done
@@ -35,18 +35,31 @@ cp "$answer" "$work/page"
 request GET /console
 is 'whether the nonce is another' "$(grep -c "$nonce" "$answer")" 0
 
+test_case 'the page of the reference has the same policy, and its own files'
+answers 200 GET /docs
+header Content-Type 'text/html*'
+header Cache-Control no-store
+nonce=$(sed -n 's/.*nonce="\([0-9a-f]*\)".*/\1/p' "$answer" | sort -u)
+is 'the policy' "$(header_value Content-Security-Policy | grep -c "script-src 'nonce-$nonce'; style-src 'nonce-$nonce'; ")" 1
+is 'its script' "$(grep -c '/docs\.js"' "$answer")" 1
+is 'what is not filled in' "$(grep -c '{{' "$answer")" 0
+answers 400 GET '/docs?x=1'
+answers 200 HEAD /docs
+
 test_case 'each file of the console is as in the source but for comments and indentation, cached for ever, and compressed on request'
 served() { sed -E -f "$here/../../api/console/served.sed" "$here/../../api/console/$1"; }
 version=$(grep -o '~[0-9a-f]*' "$work/page" | sort -u)
 is 'the versions in the page' "$(wc -l <<<"$version")" 1
-for file in "$here"/../../api/console/*.{js,css,svg}; do
+for file in "$here"/../../api/console/{,docs/}*.{js,css}; do
     name=${file##*/}
     answers 200 GET "/console/$version/$name"
-    is "the difference in $name" "$(served "$name" | cmp "$answer" - 2>&1)" ''
+    is "the difference in $name" "$(served "${file#*/api/console/}" | cmp "$answer" - 2>&1)" ''
     is "whether the words of $name differ" "$(tr -d ' \n' <"$answer" | cmp - <(grep -vE '^ *(//|/\*.*\*/$)' "$file" | tr -d ' \n') 2>&1)" ''
 done
 header Cache-Control 'public, max-age=31536000, immutable'
+answers 200 GET "/console/$version/icon.svg"
 header Content-Type image/svg+xml
+is 'the difference in icon.svg' "$(cmp "$answer" "$here/../../api/console/icon.svg" 2>&1)" ''
 answers 200 GET "/console/$version/app.js" '' --header 'Accept-Encoding: gzip, br, zstd'
 header Content-Encoding zstd
 header Content-Type 'text/javascript*'
@@ -66,7 +79,8 @@ is 'the difference of gzip' "$(gzip -dc "$answer" | cmp - "$work/app.js" 2>&1)" 
 
 test_case 'the console has no other paths'
 for path in /console/ "/console/$version/none.js" "/console/$version/" /console/~000000000000/app.js /console/app.js \
-    "/console/$version/../../version" "/console/$version/console.c" "/console/$version/index.html"; do
+    "/console/$version/../../version" "/console/$version/console.c" "/console/$version/index.html" \
+    "/console/$version/docs.html" "/console/$version/docs/docs.js" /docs/; do
     request GET "$path" '' --path-as-is
     is "status of $path" "$status" 404
 done
@@ -77,7 +91,7 @@ stop_server
 
 test_case 'the console can be turned off'
 start_server --console off
-for path in /console "/console/$version/app.js"; do
+for path in /console /docs "/console/$version/app.js"; do
     answers 404 not-found GET "$path"
 done
 answers 200 GET / '' "${html[@]}"

@@ -419,7 +419,7 @@ row("createBackupTicket", "POST", "/backup/tickets", { needs: [["admin", []]], o
 row("getBackupByTicket", "GET", "/backup/tickets/0", { route: "optional", ok: 404 });
 for (const [operation, path] of [["getService", "/"], ["getLive", "/livez"], ["getReady", "/readyz"],
   ["getVersion", "/version"], ["getOpenapi", "/openapi.json"],
-  ["getOpenapiYaml", "/openapi.yaml"], ["getConsole", "/console"], ["getProblem", "/problems/forbidden"]])
+  ["getOpenapiYaml", "/openapi.yaml"], ["getConsole", "/console"], ["getDocs", "/docs"], ["getProblem", "/problems/forbidden"]])
   row(operation, "GET", path, { route: "open", ok: 200 });
 row("getConsoleFile", "GET", "/console/~0/app.js", { route: "open", ok: 404 });
 

@@ -142,6 +142,7 @@ const struct request_row route_requests[] = {
     {METHOD_GET, "/livez", NOTHING, NULL, 200},
     {METHOD_GET, "/console", NOTHING, NULL, 200},
     {METHOD_GET, "/console/1/none.js", NOTHING, NULL, 404},
+    {METHOD_GET, "/docs", NOTHING, NULL, 200},
     {METHOD_GET, "/readyz", NOTHING, NULL, 200},
     {METHOD_GET, "/version", NOTHING, NULL, 200},
     {METHOD_GET, "/backup", NOTHING, NULL, 200},
