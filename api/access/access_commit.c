@@ -328,7 +328,8 @@ static bool may_declare_set(struct request *request, struct reply *reply,
     return false;
 }
 
-static const enum scope RULES[] = {SCOPE_INDEX, SCOPE_LIST};
+static const enum scope RULES[] = {SCOPE_INDEX, SCOPE_LIST, SCOPE_READ,
+                                   SCOPE_WRITE};
 
 /* Returns whether there is a rule of the name of the command. */
 static bool is_rule(struct request *request)
@@ -350,18 +351,34 @@ static bool may_change_rule(struct request *request, struct reply *reply)
            access_rule(request, reply, SCOPE_LIST, name);
 }
 
+/* A refused reference tells that an entry does not exist, and every deletion of
+ * an entry changes those that refer to it as the rule says. */
+static bool may_refer(struct request *request, struct reply *reply,
+                      const struct kx_rule *rule)
+{
+    struct kx_slice to;
+    bool changes = false;
+    for (size_t n = 0; kx_rule_reference(rule, n, &to, &changes); n++)
+        if (!access_prefix(request, reply, SCOPE_READ, to) ||
+            (changes &&
+             !access_prefix(request, reply, SCOPE_WRITE, kx_rule_prefix(rule))))
+            return false;
+    return true;
+}
+
 /* The violations of a rule show which entries are under its prefix. An invalid
  * declaration is left to the core, which refuses it. */
 static bool may_declare_rule(struct request *request, struct reply *reply)
 {
     struct kx_rule *rule;
-    if (covers_all(request, RULES, 2) ||
+    if (covers_all(request, RULES, sizeof RULES / sizeof *RULES) ||
         kx_rule_read(request->commit.memory,
                      request->commit.command.declaration, &rule, NULL) != KX_OK)
         return true;
     struct kx_slice prefix = kx_rule_prefix(rule);
     return access_prefix(request, reply, SCOPE_INDEX, prefix) &&
            access_prefix(request, reply, SCOPE_LIST, prefix) &&
+           may_refer(request, reply, rule) &&
            (!is_rule(request) || may_change_rule(request, reply));
 }
 

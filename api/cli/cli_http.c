@@ -524,6 +524,7 @@ static const struct hint_row {
         {"too-many-indexes", "kindex index rm drops an index that is not used.", NULL},
         {"too-many-tokens", "kindex token revoke revokes a token that is no longer used.", NULL},
         {"out-of-bounds", "`present` is the value that the entry has, null without an entry; --out clamp stores the bound, --out skip leaves the entry as it is.", adds_number},
+        {"referenced", "Delete the entries that refer to it first, or change their references; kindex rule show NAME shows the rule.", NULL},
         {"history-gone", "Begin with an empty copy: watch the index without --since, or list it with kindex ls --index NAME.", NULL},
         {"precondition-failed", "Read the entry again and decide from its new state. --if-match takes the versionstamp that kindex get KEY -o json shows; --if-absent only creates.", NULL},
         {"uri-too-long", "kindex get KEY -o json takes keys of any length.", NULL},

@@ -338,6 +338,7 @@ static size_t count_before(const struct kx_commit *commit)
                    : 0;
     case KX_COMMIT_TOO_LARGE:
     case KX_INDEX_NOT_READY:
+    case KX_REFERENCED:
         return commit->mutation_count / 2;
     default:
         return 0;

@@ -387,6 +387,11 @@ static const struct problem_row ROWS[PROBLEM_COUNT] = {
          "\"out\": \"clamp\" stores the bound, \"skip\" leaves the entry as "
          "it is.",
          NULL},
+    [PROBLEM_REFERENCED] =
+        {"referenced", 409, "Other entries refer to the entry",
+         "Delete the entries that refer to it first, or change their "
+         "references; GET /rules/{name} shows the rule.",
+         NULL},
     [PROBLEM_NO_CLUSTER] = {"no-cluster", 409,
                             "The server is not one of several nodes",
                             "Only servers that are started with --engine are "
@@ -572,6 +577,7 @@ static const enum problem_code OF_STATUS[] = {
     [KX_RULE_ABSENT] = PROBLEM_RULE_NOT_FOUND,
     [KX_TOO_MANY_RULES] = PROBLEM_TOO_MANY_RULES,
     [KX_RULE_VIOLATED] = PROBLEM_RULE_VIOLATED,
+    [KX_REFERENCED] = PROBLEM_REFERENCED,
     [KX_TOKEN_ABSENT] = PROBLEM_TOKEN_NOT_FOUND,
     [KX_TOKEN_FIXED] = PROBLEM_TOKEN_FIXED,
     [KX_TOO_MANY_TOKENS] = PROBLEM_TOO_MANY_TOKENS,

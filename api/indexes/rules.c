@@ -171,7 +171,8 @@ static enum kx_status test_entry(const struct request *request,
                                  const struct kx_entry *entry)
 {
     struct kx_violation violation;
-    enum kx_status status = kx_rule_test(walk->rule, entry, &violation);
+    enum kx_status status =
+        kx_rule_test(request->reader, walk->rule, entry, &violation);
     walk->read += status != KX_ABSENT;
     if (status != KX_RULE_VIOLATED)
         return status == KX_ABSENT ? KX_OK : status;
@@ -414,9 +415,7 @@ static void dry_section(struct request *request, struct reply *reply, void *arg)
 {
     struct rule_walk *walk = arg;
     struct kx_fault fault = {.detail = ""};
-    struct kx_slice prefix = kx_rule_prefix(walk->rule);
-    if (!access_key(request, reply, SCOPE_INDEX, prefix) ||
-        !access_key(request, reply, SCOPE_LIST, prefix))
+    if (!access_commit(request, reply))
         return;
     fault.status = walk_slice(request, walk, &fault);
     if (fault.status == KX_END)
@@ -461,13 +460,13 @@ void rule_put(struct request *request, struct reply *reply)
     kx_buffer_init(&body.text, request->memory);
     if (!request_input(request, reply, read_body, &body))
         return;
+    request->commit.command.kind = KX_DECLARE_RULE;
+    request->commit.command.declaration = kx_buffer_slice(&body.text);
+    request->commit.command.index_name = body.name;
     if (request->commit.dry) {
         dry_run(request, reply, kx_buffer_slice(&body.text));
         return;
     }
-    request->commit.command.kind = KX_DECLARE_RULE;
-    request->commit.command.declaration = kx_buffer_slice(&body.text);
-    request->commit.command.index_name = body.name;
     if (!request_commit(request))
         return;
     if (request->commit.status != KX_OK) {

@@ -212,6 +212,32 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     member_mutation(request, reply);
 }
 
+/* References may lead to an entry that the caller does not name: its key is
+ * shown only to a caller that may write it. */
+static void member_attempted(struct request *request, struct reply *reply)
+{
+    struct kx_slice key = request->commit.refusal.attempted_key;
+    if (access_sees(request, SCOPE_WRITE, key))
+        member_key(request, reply, "attemptedKey", key);
+    member_mutation(request, reply);
+}
+
+/* A rule that needs an index refuses its drop without keys. */
+static void members_referenced(struct request *request, struct reply *reply,
+                               bool told)
+{
+    const struct kx_refusal *refusal = &request->commit.refusal;
+    member_index(request, reply, "rule");
+    if (refusal->existing_key.size == 0)
+        return;
+    problem_member_text(reply, "pointer", refusal->field);
+    if (told)
+        member_key(request, reply, "existingKey", refusal->existing_key);
+    if (refusal->referring != 0)
+        problem_member_number(reply, "referring", refusal->referring);
+    member_attempted(request, reply);
+}
+
 /* The value is shown only to a caller that may read the entry: a patch may have
  * made it from one that the caller may not read. */
 static void members_violation(struct request *request, struct reply *reply)
@@ -227,8 +253,7 @@ static void members_violation(struct request *request, struct reply *reply)
         member_json(reply, "found", &found);
     }
     problem_member_text(reply, "expected", refusal->expected);
-    member_key(request, reply, "attemptedKey", refusal->attempted_key);
-    member_mutation(request, reply);
+    member_attempted(request, reply);
 }
 
 /* Adds the value that the entry holds under this name, null without an entry.
@@ -263,10 +288,30 @@ static bool may_tell(const struct request *request)
 {
     const struct kx_commit *commit = &request->commit;
     size_t number = commit->refusal.mutation;
-    if (commit->status == KX_UNIQUE_VIOLATION)
+    if (commit->status == KX_UNIQUE_VIOLATION ||
+        (commit->status == KX_REFERENCED &&
+         commit->refusal.existing_key.size > 0))
         return access_sees(request, SCOPE_READ, commit->refusal.existing_key);
     return commit->status != KX_RECEIPT_STALE ||
            access_sees(request, SCOPE_READ, commit->mutations[number].key);
+}
+
+/* Removes the detail if the caller may not be told. Returns whether it may. */
+static bool limit_detail(const struct request *request, struct kx_fault *fault)
+{
+    bool told = may_tell(request);
+    if (!told)
+        fault->detail[0] = '\0';
+    return told;
+}
+
+static void members_rule(struct request *request, struct reply *reply,
+                         bool told)
+{
+    if (request->commit.status == KX_REFERENCED)
+        members_referenced(request, reply, told);
+    else
+        members_violation(request, reply);
 }
 
 void refuse_commit(struct request *request, struct reply *reply, void *arg)
@@ -274,9 +319,7 @@ void refuse_commit(struct request *request, struct reply *reply, void *arg)
     (void)arg;
     struct kx_fault *fault = &request->commit.refusal.fault;
     fault->status = request->commit.status;
-    bool told = may_tell(request);
-    if (!told)
-        fault->detail[0] = '\0';
+    bool told = limit_detail(request, fault);
     problem_status(request, reply, fault);
     switch ((int)fault->status) {
     case KX_CHECK_FAILED:
@@ -292,7 +335,8 @@ void refuse_commit(struct request *request, struct reply *reply, void *arg)
         members_not_indexable(request, reply);
         break;
     case KX_RULE_VIOLATED:
-        members_violation(request, reply);
+    case KX_REFERENCED:
+        members_rule(request, reply, told);
         break;
     case KX_ABSENT:
     case KX_INDEX_ABSENT:

@@ -16,8 +16,28 @@
 struct rule_check {
     struct sweep sweep;
     struct rule_work work;
+    struct kx_buffer target; /* the entry to which one refers */
     struct plan *plan;
 };
+
+/* Finds out whether an entry is stored: one that has expired is there until its
+ * removal, which follows the references to it. */
+static enum kx_status find_target(void *finder,
+                                  const struct rule_reference *reference,
+                                  struct kx_slice target)
+{
+    struct rule_check *check = finder;
+    struct record record;
+    (void)reference;
+    enum kx_status status = engine_get(check->sweep.writer->base.view,
+                                       TABLE_ENTRIES, target, &check->target);
+    if (status != KX_OK)
+        return status;
+    return record_read(kx_buffer_slice(&check->target), &record) &&
+                   record.index == 0
+               ? KX_OK
+               : KX_ABSENT;
+}
 
 static bool is_needed(const struct index *index)
 {
@@ -29,6 +49,9 @@ static enum kx_status begin(struct sweep *sweep)
 {
     struct rule_check *check = (struct rule_check *)sweep;
     rule_work_init(&check->work, sweep);
+    kx_buffer_init(&check->target, sweep);
+    check->work.find = find_target;
+    check->work.finder = check;
     sweep->prefix = sweep->index->declaration->prefix;
     build_progress_begin(&sweep->batch.build);
     if (!sweep->index->declaration->rule->quota.declared)
@@ -70,8 +93,7 @@ static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
     if (check->plan != NULL)
         status = add_totals(check, key, &record);
     if (status == KX_OK)
-        status =
-            rule_test(declaration->rule, &record, &check->work, &violation);
+        status = rule_test(declaration, key, &record, &check->work, &violation);
     if (status != KX_RULE_VIOLATED)
         return status;
     sweep->batch.index_conflicts++;

@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "catalog/row_form.h"
+#include "rules/rule.h"
 
 const char *kx_index_state_text(enum kx_index_state state)
 {
@@ -135,6 +136,27 @@ void catalog_note_written(struct catalog *catalog, struct kx_slice key)
     for (size_t i = 0; i < catalog->dropping_count; i++)
         if (is_under(catalog->dropping[i], key))
             catalog->dropping[i]->reused = true;
+}
+
+static bool has_target(const struct rule *rule, struct kx_slice key)
+{
+    size_t i = 0;
+    while (i < rule->reference_count &&
+           !rule_refers_to(&rule->references[i], key) &&
+           !kx_starts_with(rule->references[i].to, key))
+        i++;
+    return i < rule->reference_count;
+}
+
+bool catalog_is_target(const struct catalog *catalog, struct kx_slice key,
+                       bool unready)
+{
+    size_t n = 0;
+    while (n < catalog->rule_count &&
+           ((unready && catalog->rules[n]->state == KX_INDEX_READY) ||
+            !has_target(catalog->rules[n]->declaration->rule, key)))
+        n++;
+    return n < catalog->rule_count;
 }
 
 size_t catalog_rows_per_change(const struct catalog *catalog)

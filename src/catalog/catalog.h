@@ -143,6 +143,11 @@ size_t catalog_rows_per_change(const struct catalog *catalog);
 /* Returns the index with this id, or NULL if it is dropped. */
 struct index *catalog_by_id(const struct catalog *catalog, uint32_t id);
 
+/* Returns whether a rule has a reference to the entry with this key, or to one
+ * whose key begins with it. unready: only rules that are not ready count. */
+bool catalog_is_target(const struct catalog *catalog, struct kx_slice key,
+                       bool unready);
+
 /* Returns the index that is built to replace this one, or NULL. */
 struct index *catalog_successor(const struct catalog *catalog,
                                 const struct index *index);

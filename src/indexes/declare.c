@@ -326,6 +326,55 @@ void declare_index(struct writer *writer, struct kx_commit *commit,
     commit->stamp = writer->base.catalog->stamp;
 }
 
+/* ---- Indexes of references ------------------------------------------------
+ * A rule needs an index for each of its references. If none fits, the rule
+ * declares one, which is dropped with it unless another rule needs it. */
+
+/* Returns an index that fits the reference, other than `except`, or NULL. */
+static struct index *find_fitting(const struct catalog *catalog,
+                                  const struct rule_reference *reference,
+                                  const struct index *except)
+{
+    for (size_t i = 0; i < catalog->count; i++) {
+        struct index *index = catalog->indexes[i];
+        if (index != except && index->replaces == 0 &&
+            index->state != KX_INDEX_FAILED &&
+            rule_reference_fits(reference, index->declaration))
+            return index;
+    }
+    return NULL;
+}
+
+static bool needs(const struct catalog *catalog, const struct rule *rule,
+                  const struct index *index, const struct declaration *want)
+{
+    for (size_t i = 0; i < rule->reference_count; i++) {
+        const struct rule_reference *reference = &rule->references[i];
+        if (rule_reference_fits(reference, index->declaration) &&
+            (want == NULL || !rule_reference_fits(reference, want)) &&
+            find_fitting(catalog, reference, index) == NULL)
+            return true;
+    }
+    return false;
+}
+
+enum kx_status declare_check_needed(const struct catalog *catalog,
+                                    struct kx_commit *commit,
+                                    const struct index *index,
+                                    const struct declaration *want)
+{
+    for (size_t n = 0; n < catalog->rule_count; n++) {
+        const struct declaration *rule = catalog->rules[n]->declaration;
+        if (!needs(catalog, rule->rule, index, want))
+            continue;
+        plan_name_index(&commit->refusal, catalog->rules[n]);
+        return kx_fail(&commit->refusal.fault, KX_REFERENCED,
+                       "rule %s finds referring entries by the index %s",
+                       rule->name_text, index->declaration->name_text);
+    }
+    return KX_OK;
+}
+
 /* The name is free and the index unreadable as soon as the batch is applied. */
 void declare_drop(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out)
@@ -337,7 +386,10 @@ void declare_drop(struct writer *writer, struct kx_commit *commit,
                           .index = index,
                           .durable = true,
                           .stamp = writer->base.catalog->stamp + 1};
-    commit->status = batch_apply(writer, &batch, number_out);
+    commit->status =
+        declare_check_needed(writer->base.catalog, commit, index, NULL);
+    if (commit->status == KX_OK)
+        commit->status = batch_apply(writer, &batch, number_out);
     commit->stamp = writer->base.catalog->stamp;
 }
 
@@ -376,13 +428,132 @@ void declare_throttle(struct writer *writer, struct kx_commit *commit,
 
 /* ---- Rules --------------------------------------------------------------- */
 
+/* A change of a rule with the changes of its indexes: `after` is a copy of the
+ * catalog's lists as they will be. */
+struct rule_change {
+    struct writer *writer;
+    struct kx_commit *commit;
+    struct catalog *after;
+    struct batch parts[2 * KX_REFERENCES_MAX];
+    size_t part_count;
+};
+
+/* Puts `rule` (NULL: none) in the place of `have` (NULL: none) in the copied
+ * list. */
+static void replace_rule(struct catalog *after, const struct index *have,
+                         struct index *rule)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < after->rule_count; i++)
+        if (after->rules[i] != have)
+            after->rules[kept++] = after->rules[i];
+    if (rule != NULL)
+        after->rules[kept++] = rule;
+    after->rule_count = kept;
+}
+
+/* Declares the index of a reference unless one fits. */
+static enum kx_status add_index(struct rule_change *change,
+                                const struct rule_reference *reference)
+{
+    struct catalog *after = change->after;
+    struct batch *part = &change->parts[change->part_count];
+    struct kx_commit *commit = change->commit;
+    if (find_fitting(after, reference, NULL) != NULL)
+        return KX_OK;
+    struct index *index = talloc_zero(after, struct index);
+    if (index == NULL)
+        return KX_NO_MEMORY;
+    enum kx_status status =
+        declaration_parse(index, reference->index->text, &index->declaration,
+                          &commit->refusal.fault);
+    if (status == KX_OK)
+        status = declare_plan(change->writer, after, commit, index, part);
+    if (status != KX_OK)
+        return status;
+    after->indexes[after->count++] = index;
+    after->last_id = index->id;
+    change->part_count++;
+    return KX_OK;
+}
+
+/* Drops the index that the former rule has declared for a reference, unless a
+ * rule still needs it. */
+static void drop_index(struct rule_change *change,
+                       const struct rule_reference *reference)
+{
+    struct catalog *after = change->after;
+    struct index *index = catalog_find(after, reference->index->name);
+    if (index == NULL ||
+        !kx_equal(index->declaration->text, reference->index->text))
+        return;
+    for (size_t n = 0; n < after->rule_count; n++)
+        if (needs(after, after->rules[n]->declaration->rule, index, NULL))
+            return;
+    change->parts[change->part_count++] =
+        (struct batch){.action = CATALOG_DROP, .index = index};
+}
+
+static enum kx_status add_indexes(struct rule_change *change,
+                                  const struct rule *rule)
+{
+    enum kx_status status = KX_OK;
+    for (size_t i = 0; status == KX_OK && i < rule->reference_count; i++)
+        status = add_index(change, &rule->references[i]);
+    return status;
+}
+
+/* Plans the changes of the indexes. Either rule may be NULL. */
+static enum kx_status change_indexes(struct rule_change *change,
+                                     const struct index *have,
+                                     struct index *rule)
+{
+    enum kx_status status = KX_OK;
+    replace_rule(change->after, have, rule);
+    if (rule != NULL)
+        status = add_indexes(change, rule->declaration->rule);
+    if (status != KX_OK || have == NULL)
+        return status;
+    const struct rule *old = have->declaration->rule;
+    for (size_t i = 0; i < old->reference_count; i++)
+        drop_index(change, &old->references[i]);
+    return KX_OK;
+}
+
+/* Applies the batch of a rule together with the changes of its indexes. */
+static enum kx_status apply_rule(struct writer *writer,
+                                 struct kx_commit *commit, struct index *have,
+                                 struct index *rule, uint64_t *number_out)
+{
+    const struct catalog *catalog = writer->base.catalog;
+    struct rule_change change = {
+        .writer = writer,
+        .commit = commit,
+        .after = talloc_memdup(NULL, catalog, sizeof *catalog)};
+    if (change.after == NULL)
+        return KX_NO_MEMORY;
+    if (rule != NULL) /* the ids of a batch ascend */
+        rule->id = ++change.after->last_id;
+    enum kx_status status = change_indexes(&change, have, rule);
+    struct batch batch = {.action = rule != NULL ? CATALOG_ADD : CATALOG_DROP,
+                          .index = rule != NULL ? rule : have,
+                          .durable = true,
+                          .stamp = catalog->stamp + 1,
+                          .parts = change.parts,
+                          .part_count = change.part_count};
+    if (status == KX_OK)
+        status = batch_apply(writer, &batch, number_out);
+    talloc_free(change.after);
+    return status;
+}
+
 /* Replaces the rule of this name, if there is one: the entries are then checked
  * again. An equal declaration changes nothing. */
 static enum kx_status put_rule(struct writer *writer, struct kx_commit *commit,
                                struct index *rule, uint64_t *number_out)
 {
     struct catalog *catalog = writer->base.catalog;
-    const struct index *have = catalog_rule(catalog, rule->declaration->name);
+    struct index *have = catalog_rule(catalog, rule->declaration->name);
     if (have != NULL &&
         kx_equal(have->declaration->text, rule->declaration->text))
         return KX_OK;
@@ -392,12 +563,7 @@ static enum kx_status put_rule(struct writer *writer, struct kx_commit *commit,
     enum kx_status status = start_state(writer, commit, rule);
     if (status != KX_OK)
         return status;
-    rule->id = catalog->last_id + 1;
-    struct batch batch = {.action = CATALOG_ADD,
-                          .index = rule,
-                          .durable = true,
-                          .stamp = catalog->stamp + 1};
-    status = batch_apply(writer, &batch, number_out);
+    status = apply_rule(writer, commit, have, rule, number_out);
     commit->created = status == KX_OK && have == NULL;
     return status;
 }
@@ -424,12 +590,9 @@ void declare_rule_drop(struct writer *writer, struct kx_commit *commit,
 {
     struct catalog *catalog = writer->base.catalog;
     struct kx_slice name = commit->command.index_name;
-    struct batch batch = {.action = CATALOG_DROP,
-                          .index = catalog_rule(catalog, name),
-                          .durable = true,
-                          .stamp = catalog->stamp + 1};
-    commit->status = batch.index != NULL
-                         ? batch_apply(writer, &batch, number_out)
+    struct index *have = catalog_rule(catalog, name);
+    commit->status = have != NULL
+                         ? apply_rule(writer, commit, have, NULL, number_out)
                          : kx_fail(&commit->refusal.fault, KX_RULE_ABSENT,
                                    "there is no rule %.*s", (int)name.size,
                                    (const char *)name.data);

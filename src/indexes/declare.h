@@ -21,22 +21,31 @@ enum kx_status declare_check(const struct catalog *catalog,
                              const struct declaration *want,
                              struct kx_fault *fault);
 
+/* Checks that no rule needs the index to find referring entries, unless it also
+ * fits as `want` (NULL: it is dropped), or another index does. KX_OK;
+ * KX_REFERENCED with the refusal filled in. */
+enum kx_status declare_check_needed(const struct catalog *catalog,
+                                    struct kx_commit *commit,
+                                    const struct index *index,
+                                    const struct declaration *want);
+
 /* True if a failed index restarts its build when it is declared again. */
 bool declare_restarts(const struct catalog *catalog, const struct index *have);
 
 /* Carries out a KX_DECLARE_INDEX or KX_DROP_INDEX commit and sets its result;
  * *number_out is the batch to flush, unchanged when nothing was applied.
  * Statuses: KX_BAD_JSON, KX_JSON_TOO_DEEP, KX_BAD_INDEX, KX_INDEX_EXISTS,
- * KX_INDEX_NAME_USED, KX_TOO_MANY_INDEXES; KX_INDEX_ABSENT for a drop; errors
- * of the storage. Nothing is changed unless it is KX_OK. */
+ * KX_INDEX_NAME_USED, KX_TOO_MANY_INDEXES; KX_INDEX_ABSENT and KX_REFERENCED
+ * for a drop; errors of the storage. Nothing is changed unless it is KX_OK. */
 void declare_index(struct writer *writer, struct kx_commit *commit,
                    uint64_t *number_out);
 void declare_drop(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 
 /* Carry out a KX_DECLARE_RULE or KX_DROP_RULE commit, as above: KX_BAD_JSON,
- * KX_JSON_TOO_DEEP, KX_BAD_RULE, KX_TOO_MANY_RULES; KX_RULE_ABSENT for a drop;
- * errors of the storage. */
+ * KX_JSON_TOO_DEEP, KX_BAD_RULE, KX_TOO_MANY_RULES, and what an index of a
+ * reference is refused for; KX_RULE_ABSENT for a drop; errors of the storage.
+ */
 void declare_rule(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 void declare_rule_drop(struct writer *writer, struct kx_commit *commit,

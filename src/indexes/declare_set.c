@@ -130,6 +130,10 @@ static enum kx_status plan_drops(struct set_plan *plan)
         if (is_wanted(plan, have->name, plan->set->count) ||
             !is_prunable(plan->set, have->name))
             continue;
+        enum kx_status status =
+            declare_check_needed(plan->after, plan->commit, index, NULL);
+        if (status != KX_OK)
+            return status;
         if (!add_planned(plan, have, KX_INDEX_DROPPED))
             return KX_NO_MEMORY;
         add_change(plan, &batch);

@@ -221,6 +221,8 @@ enum kx_status migrate_plan(const struct catalog *catalog,
     enum kx_status status =
         check_change(catalog, commit, have->declaration, want);
     if (status == KX_OK)
+        status = declare_check_needed(catalog, commit, have, want);
+    if (status == KX_OK)
         status = check_state(catalog, commit, have, want);
     if (status != KX_OK)
         return status;

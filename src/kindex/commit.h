@@ -243,13 +243,19 @@ struct kx_refusal {
     char index[KX_INDEX_NAME_MAX + 1]; /* KX_UNIQUE_VIOLATION,
                                         * KX_INDEX_OWNED_KEY, KX_NOT_INDEXABLE;
                                         * for writes also KX_INDEX_NOT_READY;
-                                        * KX_RULE_VIOLATED: the rule */
-    struct kx_slice field; /* KX_NOT_INDEXABLE, KX_RULE_VIOLATED: JSON Pointer
-                            * into the entry's value; empty when the key is
-                            * concerned, or the value as a whole */
-    struct kx_slice expected;      /* KX_RULE_VIOLATED: what would be right */
-    struct kx_slice index_value;   /* encoded field parts of the index key */
-    struct kx_slice existing_key;  /* the primary key that has the value */
+                                        * KX_RULE_VIOLATED, KX_REFERENCED: the
+                                        * rule */
+    struct kx_slice
+        field; /* KX_NOT_INDEXABLE, KX_RULE_VIOLATED, KX_REFERENCED
+                * (of the referring entry): JSON Pointer into the entry's value;
+                * empty when the key is concerned, or the value as a whole */
+    struct kx_slice expected;     /* KX_RULE_VIOLATED: what would be right */
+    struct kx_slice index_value;  /* encoded field parts of the index key */
+    struct kx_slice existing_key; /* the primary key that has the value;
+                                   * KX_REFERENCED: of a referring entry */
+    uint64_t referring; /* KX_REFERENCED: the number of referring entries if
+                         * they are too many for one commit, at most
+                         * KX_REFERRING_COUNT_MAX; otherwise 0 */
     struct kx_slice attempted_key; /* also the entry of a KX_PATCH_RANGE that
                                     * refuses the mutation */
     bool omitted;          /* of a retried commit: the outcome does not have

@@ -4,19 +4,24 @@
 #define KINDEX_LIMIT_H
 
 enum kx_limit {
-    KX_KEY_MAX = 2048,           /* encoded bytes of a key that is written */
-    KX_KEY_BOUND_MAX = 2049,     /* encoded bytes of the end of a range */
-    KX_BIGINT_MAX = 255,         /* magnitude bytes of a bigint part */
-    KX_JSON_DEPTH_MAX = 64,      /* arrays and objects inside each other */
-    KX_MEDIA_TYPE_MAX = 127,     /* bytes of a stored media type */
-    KX_CHECKS_MAX = 1000,        /* checks of one commit */
-    KX_MUTATIONS_MAX = 1000,     /* mutations of one commit */
-    KX_PAGE_MAX = 1000,          /* entries of one page of a list */
-    KX_RANGES_MAX = 64,          /* ranges of one list */
-    KX_PREVIEW_MAX = 4096,       /* bytes of a value that a list previews */
-    KX_INDEX_NAME_MAX = 128,     /* bytes of an index name */
-    KX_INDEXES_MAX = 256,        /* declared indexes of a store */
-    KX_RULES_MAX = 64,           /* rules of a store */
+    KX_KEY_MAX = 2048,       /* encoded bytes of a key that is written */
+    KX_KEY_BOUND_MAX = 2049, /* encoded bytes of the end of a range */
+    KX_BIGINT_MAX = 255,     /* magnitude bytes of a bigint part */
+    KX_JSON_DEPTH_MAX = 64,  /* arrays and objects inside each other */
+    KX_MEDIA_TYPE_MAX = 127, /* bytes of a stored media type */
+    KX_CHECKS_MAX = 1000,    /* checks of one commit */
+    KX_MUTATIONS_MAX = 1000, /* mutations of one commit */
+    KX_PAGE_MAX = 1000,      /* entries of one page of a list */
+    KX_RANGES_MAX = 64,      /* ranges of one list */
+    KX_PREVIEW_MAX = 4096,   /* bytes of a value that a list previews */
+    KX_INDEX_NAME_MAX = 128, /* bytes of an index name */
+    KX_INDEXES_MAX = 256,    /* declared indexes of a store */
+    KX_RULES_MAX = 64,       /* rules of a store */
+    KX_REFERENCES_MAX = 8,   /* references of one rule */
+    KX_REFERRING_MAX = 1000, /* entries that one commit deletes or clears
+                              * because of references */
+    KX_REFERRING_COUNT_MAX = 100000, /* referring entries that a refusal counts
+                                      */
     KX_DECLARATION_MAX = 65536,  /* bytes of a declaration with its defaults */
     KX_V8_DEPTH_MAX = 1000,      /* objects inside each other in a V8 value */
     KX_V8_SIZE_MAX = 1073741824, /* bytes of a V8 value */

@@ -67,15 +67,21 @@ struct kx_violation {
 
 /* A declaration that tests entries without being a rule of a store. Belongs to
  * one thread. kx_rule_read: KX_OK, KX_BAD_JSON, KX_JSON_TOO_DEEP, KX_BAD_RULE,
- * KX_NO_MEMORY; it lies in talloc context mem. kx_rule_test: KX_OK; KX_ABSENT:
- * the declaration does not cover the entry; KX_RULE_VIOLATED, whose slices are
- * valid until the next call; KX_NO_MEMORY. */
+ * KX_NO_MEMORY; it lies in talloc context mem. kx_rule_test, inside a view that
+ * has the entries to which others refer: KX_OK; KX_ABSENT: the declaration does
+ * not cover the entry; KX_RULE_VIOLATED, whose slices are valid until the next
+ * call; KX_NO_MEMORY, KX_FAILED. */
 struct kx_rule;
 enum kx_status kx_rule_read(void *mem, struct kx_slice declaration,
                             struct kx_rule **rule_out, struct kx_fault *fault);
 struct kx_slice kx_rule_prefix(const struct kx_rule *rule);
 struct kx_slice kx_rule_text(const struct kx_rule *rule);
-enum kx_status kx_rule_test(struct kx_rule *rule, const struct kx_entry *entry,
+/* Finds the n-th reference: the prefix of the entries to which others refer,
+ * and whether their deletion changes those. False after the last. */
+bool kx_rule_reference(const struct kx_rule *rule, size_t n,
+                       struct kx_slice *to_out, bool *changes_out);
+enum kx_status kx_rule_test(struct kx_reader *reader, struct kx_rule *rule,
+                            const struct kx_entry *entry,
                             struct kx_violation *violation_out);
 
 #endif

@@ -47,6 +47,7 @@
     X(KX_RULE_ABSENT, "there is no such rule")                                 \
     X(KX_TOO_MANY_RULES, "there are too many rules")                           \
     X(KX_RULE_VIOLATED, "the entry violates a rule")                           \
+    X(KX_REFERENCED, "other entries refer to the entry")                       \
     X(KX_TOKEN_ABSENT, "there is no such token")                               \
     X(KX_TOKEN_FIXED, "the token was given when the store was opened")         \
     X(KX_TOO_MANY_TOKENS, "there are too many tokens")                         \

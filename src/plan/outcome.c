@@ -4,8 +4,9 @@
  *   keys         that the commit named by values, or that the caller generated
  *   of a success: stamp (8), in_range (4), flags (1), the position of the last
  *                entry of a range, results
- *   of a refusal: the members of struct kx_refusal in their order; `expected`
- *                is last, of KX_RULE_VIOLATED only
+ *   of a refusal: the members of struct kx_refusal in their order; last are
+ *                `expected` of KX_RULE_VIOLATED and `referring` (4) of
+ *                KX_REFERENCED
  *
  * The bytes come from the disk, so everything that is read is checked. Only the
  * commit is known to fit: its digest is that of the commit that was written. */
@@ -38,6 +39,7 @@ static const enum kx_status STATUSES[] = {
     KX_RULE_VIOLATED,
     KX_RECEIPT_STALE,
     KX_QUEUE_ABSENT,
+    KX_REFERENCED,
 };
 enum { STATUS_COUNT = sizeof STATUSES / sizeof *STATUSES };
 
@@ -208,6 +210,8 @@ static void put_refusal(struct kx_buffer *out, const struct kx_commit *commit)
         put_value(out, &refusal->holds);
     if (commit->status == KX_RULE_VIOLATED)
         put_bytes(out, refusal->expected);
+    if (commit->status == KX_REFERENCED)
+        put(out, refusal->referring, 4);
 }
 
 void outcome_write(const struct kx_commit *commit, struct kx_buffer *out)
@@ -384,6 +388,8 @@ static void get_refusal(struct outcome_reader *reading,
         get_value(reading, &refusal->holds);
     if (commit->status == KX_RULE_VIOLATED)
         refusal->expected = get_bytes(reading);
+    if (commit->status == KX_REFERENCED)
+        refusal->referring = get(reading, 4);
 }
 
 enum kx_status outcome_read(struct kx_slice bytes, struct kx_commit *commit)

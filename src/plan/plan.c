@@ -33,6 +33,8 @@ struct plan *plan_create(const struct plan_base *base)
     plan->conflict_set = NULL;
     plan->outcomes = NULL;
     plan->moves_dead = plan->keeps_dead = false;
+    plan->expires = false;
+    plan->detached = kx_slice(NULL, 0);
     plan->view = base->view;
     plan->commit = NULL;
     plan->delta_count = 0;
@@ -305,20 +307,50 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
     return status == KX_OK ? plan_index_update(plan) : status;
 }
 
-/* Only tombstones need a new stamp: apart from totals, nothing else that a
- * client can see changes. */
+/* Removes the entry, or changes some of the entries that refer to it: KX_AGAIN.
+ * If another entry, which would be deleted with it, is the one to which too
+ * many refer, those come first. */
+static enum kx_status expire_in_steps(struct plan *plan, struct kx_slice key,
+                                      int64_t expires_at_ms)
+{
+    enum { CHAIN_MAX = 16 };
+    const struct kx_refusal *refusal = plan_refusal(plan);
+    enum kx_status status = remove_expired(plan, key, expires_at_ms);
+    for (int i = 0;
+         i < CHAIN_MAX && status == KX_REFERENCED && refusal->referring != 0;
+         i++) {
+        plan_end(plan, false);
+        plan->delta_count = 0;
+        plan->charge = (struct charge){.most = UINT64_MAX};
+        plan->detached = refusal->attempted_key;
+        *plan_refusal(plan) = (struct kx_refusal){.check_count = 0};
+        status = plan_index_update(plan);
+    }
+    bool some = status == KX_OK && plan->detached.size != 0;
+    plan->detached = kx_slice(NULL, 0);
+    return some ? KX_AGAIN : status;
+}
+
+/* Only tombstones, and entries that refer to the removed one, need a new stamp:
+ * apart from totals, nothing else that a client can see changes. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms)
 {
-    struct kx_commit no_commit = {.command.kind = KX_WRITE};
+    struct kx_commit no_commit = {.command.kind = KX_WRITE, .memory = plan};
     plan->commit = &no_commit;
     plan->delta_count = 0;
-    bool leaves = plan_leaves_tombstone(plan, key);
+    plan->charge = (struct charge){.most = UINT64_MAX};
+    bool leaves = plan_leaves_tombstone(plan, key) ||
+                  catalog_is_target(plan->catalog, key, false);
     plan->stamp += leaves;
-    enum kx_status status = remove_expired(plan, key, expires_at_ms);
-    if (status != KX_OK)
+    plan->expires = true;
+    enum kx_status status = expire_in_steps(plan, key, expires_at_ms);
+    plan->expires = false;
+    bool holds = status == KX_OK || status == KX_AGAIN;
+    if (!holds)
         plan->stamp -= leaves;
-    plan_end(plan, status == KX_OK);
+    plan_end(plan, holds);
+    plan->charge.most = UINT64_MAX;
     return status;
 }
 

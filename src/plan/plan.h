@@ -28,10 +28,10 @@ struct plan *plan_create(const struct plan_base *base);
 /* Plans one KX_WRITE commit and sets its result (not yet durable). Its changes
  * are in the overlay when commit->status is KX_OK and it is neither dry nor
  * replayed; its outcome is among plan_idempotency_rows if it has a key for it.
- * A commit that reads the table (a change or a check of a range) needs a plan
- * in which nothing has changed. A commit that would pass its budget is refused
- * with KX_COMMIT_TOO_LARGE; a change of a range ends before that, and the
- * deletion of one entry has no budget. */
+ * A commit that reads the table (a change or a check of a range, or one that
+ * follows references) needs a plan in which nothing has changed. A commit that
+ * would pass its budget is refused with KX_COMMIT_TOO_LARGE; a change of a
+ * range ends before that, and the deletion of one entry has no budget. */
 void plan_commit(struct plan *plan, struct kx_commit *commit);
 
 /* For views of which engine_prefetches is true: reads the entries that the
@@ -43,8 +43,11 @@ size_t plan_prefetch_commits(struct plan *plan,
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
  * entries. Rows of aggregate indexes change with it and get the plan's stamp; a
- * removal that leaves tombstones takes the next stamp. KX_OK, also if the entry
- * is gone; KX_NO_MEMORY, KX_FAILED: the plan is unchanged. */
+ * removal that leaves tombstones, or that references may follow, takes the next
+ * stamp. If a rule may refer to the entry, nothing of the plan may have changed
+ * before. KX_OK, also if the entry is gone; KX_AGAIN: so many entries refer to
+ * it that only some of them were changed, and it is still there; KX_NO_MEMORY,
+ * KX_FAILED, and what a rule refuses: the plan is unchanged. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms);
 

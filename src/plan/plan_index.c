@@ -439,14 +439,12 @@ static enum kx_status check_quota(struct plan *plan, const struct index *rule,
     return status;
 }
 
-/* Compares the changes with the rules, and keeps the totals of quotas. */
-static enum kx_status update_rules(struct plan *plan, size_t count)
+/* Keeps the totals of quotas. */
+static enum kx_status update_quotas(struct plan *plan, size_t count)
 {
     const struct catalog *catalog = plan->catalog;
-    enum kx_status status = plan_rules_update(plan, count);
-    if (status == KX_OK)
-        status =
-            update_all_totals(plan, catalog->rules, catalog->rule_count, count);
+    enum kx_status status =
+        update_all_totals(plan, catalog->rules, catalog->rule_count, count);
     for (size_t n = 0; status == KX_OK && n < catalog->rule_count; n++)
         if (catalog->rules[n]->declaration->rule->quota.declared)
             status = check_quota(plan, catalog->rules[n], count);
@@ -867,6 +865,11 @@ static enum kx_status promote(struct plan *plan, const struct effect *effect)
  * change passes here. */
 enum kx_status plan_index_update(struct plan *plan)
 {
+    enum kx_status status = KX_OK;
+    if (plan->catalog->rule_count > 0)
+        status = plan_rules_update(plan);
+    if (status != KX_OK)
+        return status;
     size_t count = overlay_change_count(plan->overlay);
     for (size_t i = 0; i < count; i++) {
         struct change change = overlay_change(plan->overlay, i);
@@ -876,9 +879,8 @@ enum kx_status plan_index_update(struct plan *plan)
         if (delta != 0)
             plan_count(plan, NULL, delta);
     }
-    enum kx_status status = KX_OK;
     if (plan->catalog->rule_count > 0)
-        status = update_rules(plan, count);
+        status = update_quotas(plan, count);
     if (status != KX_OK || plan->catalog->count == 0)
         return status;
     status = each_effect(plan, count, remove_old);

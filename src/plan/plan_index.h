@@ -7,7 +7,7 @@
 
 /* Compares the changes of the present commit with the rules, brings the rows of
  * all indexes up to date with them, and counts the clients' entries. KX_OK;
- * KX_UNIQUE_VIOLATION, KX_NOT_INDEXABLE, KX_RULE_VIOLATED, KX_OUT_OF_BOUNDS
+ * KX_UNIQUE_VIOLATION, KX_NOT_INDEXABLE and what plan_rules_update returns,
  * with the refusal filled in; KX_COMMIT_TOO_LARGE, KX_NO_MEMORY, KX_FAILED. */
 enum kx_status plan_index_update(struct plan *plan);
 

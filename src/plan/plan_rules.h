@@ -4,12 +4,14 @@
 
 #include "plan/plan_state.h"
 
-/* Compares the first `count` changes of the present commit with the rules, and
- * counts the violations that begin and end. An entry that violated a rule
- * before may violate it again in the same way. KX_OK; KX_RULE_VIOLATED, or
- * KX_OUT_OF_BOUNDS for a sum, with the refusal filled in; KX_COMMIT_TOO_LARGE;
- * KX_NO_MEMORY. */
-enum kx_status plan_rules_update(struct plan *plan, size_t count);
+/* Follows the references to the entries that the present commit removes, and
+ * compares its changes with the rules. Counts the violations that begin and
+ * end. An entry that violated a rule before may violate it again in the same
+ * way. Call it before the rows of indexes are changed. KX_OK; KX_RULE_VIOLATED,
+ * KX_REFERENCED, KX_INDEX_NOT_READY, or KX_OUT_OF_BOUNDS for a sum, with the
+ * refusal filled in; the statuses of a patch if a reference cannot be cleared;
+ * KX_COMMIT_TOO_LARGE; KX_NO_MEMORY, KX_FAILED. */
+enum kx_status plan_rules_update(struct plan *plan);
 
 /* A total that a commit makes grow beyond its quota. */
 struct plan_excess {

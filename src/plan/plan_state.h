@@ -44,12 +44,15 @@ struct plan {
     uint64_t budget;                   /* what one commit may cost */
     uint64_t units;                    /* cost of the commits before */
     uint64_t outcome_quota;            /* bytes of the outcomes of one sender */
-    bool moves_dead;      /* the commit has moved a dead job out of its queue */
-    bool keeps_dead;      /* dead jobs stay in their queues, since an index has
-                           * refused a move of the commit */
-    size_t result_bytes;  /* of entries that the commit returns */
-    struct kx_buffer key; /* scratch of the steps */
-    struct extract before; /* index entries of a changed entry */
+    bool moves_dead; /* the commit has moved a dead job out of its queue */
+    bool keeps_dead; /* dead jobs stay in their queues, since an index has
+                      * refused a move of the commit */
+    bool expires;    /* an expired entry is removed, not by a client */
+    struct kx_slice detached; /* an expired entry to which too many others
+                               * refer: some of these are changed first */
+    size_t result_bytes;      /* of entries that the commit returns */
+    struct kx_buffer key;     /* scratch of the steps */
+    struct extract before;    /* index entries of a changed entry */
     struct extract now;
     struct kx_buffer record;
     struct kx_buffer value;

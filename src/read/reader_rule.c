@@ -132,7 +132,40 @@ struct kx_slice kx_rule_text(const struct kx_rule *rule)
     return rule->declaration->text;
 }
 
-enum kx_status kx_rule_test(struct kx_rule *rule, const struct kx_entry *entry,
+bool kx_rule_reference(const struct kx_rule *rule, size_t n,
+                       struct kx_slice *to_out, bool *changes_out)
+{
+    const struct rule *declared = rule->declaration->rule;
+    if (n >= declared->reference_count)
+        return false;
+    *to_out = declared->references[n].to;
+    *changes_out = declared->references[n].on_delete != ON_DELETE_RESTRICT;
+    return true;
+}
+
+/* An entry that has expired is there until its removal, which follows the
+ * references to it. */
+static enum kx_status find_target(void *finder,
+                                  const struct rule_reference *reference,
+                                  struct kx_slice target)
+{
+    struct kx_reader *reader = finder;
+    struct kx_slice bytes;
+    struct record record;
+    enum kx_status status = KX_OK;
+    (void)reference;
+    if (!before_image_find(&reader->store->view.before_image, target, &bytes)) {
+        status =
+            engine_get(reader->view, TABLE_ENTRIES, target, &reader->record);
+        bytes = kx_buffer_slice(&reader->record);
+    }
+    if (status != KX_OK)
+        return status;
+    return record_read(bytes, &record) && record.index == 0 ? KX_OK : KX_ABSENT;
+}
+
+enum kx_status kx_rule_test(struct kx_reader *reader, struct kx_rule *rule,
+                            const struct kx_entry *entry,
                             struct kx_violation *violation_out)
 {
     struct record record = {.encoding = entry->value.encoding,
@@ -142,6 +175,8 @@ enum kx_status kx_rule_test(struct kx_rule *rule, const struct kx_entry *entry,
                             .value = entry->value.data};
     if (!declaration_covers(rule->declaration, entry->key))
         return KX_ABSENT;
-    return rule_test(rule->declaration->rule, &record, &rule->work,
+    rule->work.find = find_target;
+    rule->work.finder = reader;
+    return rule_test(rule->declaration, entry->key, &record, &rule->work,
                      violation_out);
 }

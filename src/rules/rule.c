@@ -1,14 +1,17 @@
-/* Reads the declarations of rules and tests entries by them. */
+/* Reads the declarations of rules and tests entries by them. One file because
+ * each member of a rule has a few functions that only its tables call. */
 #include "rules/rule.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <talloc.h>
 
 #include "json/json_number.h"
 #include "rules/json_schema.h"
 #include "schema/declaration_parse.h"
+#include "schema/indexable.h"
 #include "schema/totals.h"
 #include "v8/v8_date.h"
 
@@ -272,6 +275,8 @@ bool rule_is_no_worse(const struct rule *rule,
         !kx_equal(before->pointer, now->pointer) ||
         !kx_equal(before->expected, now->expected))
         return false;
+    if (strcmp(now->member, "references") == 0)
+        return kx_equal(was, is);
     if (strcmp(now->member, "bounds") != 0)
         return true;
     if (!is_number(was) || !is_number(is))
@@ -599,14 +604,343 @@ struct rule_totals rule_totals_of(struct kx_slice value)
     return totals;
 }
 
+/* ---- References ---------------------------------------------------------- */
+
+static enum kx_status read_reference_path(struct declaration_parse *parse,
+                                          struct kx_slice value, void *target)
+{
+    struct rule_reference *reference = target;
+    return declaration_parse_pointer(parse, value, &reference->path);
+}
+
+static enum kx_status read_to(struct declaration_parse *parse,
+                              struct kx_slice value, void *target)
+{
+    struct rule_reference *reference = target;
+    return declaration_parse_prefix(parse, value, "to", &reference->to);
+}
+
+static enum kx_status read_as(struct declaration_parse *parse,
+                              struct kx_slice value, void *target)
+{
+    static const char *const words[] = {"part", "key", NULL};
+    struct rule_reference *reference = target;
+    size_t word = 0;
+    enum kx_status status = declaration_parse_word(parse, value, words, &word);
+    reference->of_keys = word == 1;
+    return status;
+}
+
+static const char *const ON_DELETE[] = {[ON_DELETE_RESTRICT] = "restrict",
+                                        [ON_DELETE_CASCADE] = "cascade",
+                                        [ON_DELETE_CLEAR] = "clear",
+                                        NULL};
+
+static enum kx_status read_on_delete(struct declaration_parse *parse,
+                                     struct kx_slice value, void *target)
+{
+    struct rule_reference *reference = target;
+    size_t word = ON_DELETE_RESTRICT;
+    enum kx_status status =
+        declaration_parse_word(parse, value, ON_DELETE, &word);
+    reference->on_delete = word;
+    return status;
+}
+
+static const struct declaration_member reference_members[] = {
+    {"path", read_reference_path}, {"to", read_to}, {"as", read_as},
+    {"onDelete", read_on_delete},  {NULL, NULL},
+};
+
+static enum kx_status check_reference(struct declaration_parse *parse,
+                                      const struct rule *rule,
+                                      const struct rule_reference *reference)
+{
+    if (reference->path.size == 0 || reference->to.size == 0)
+        return declaration_parse_bad(
+            parse, "a reference has a path, such as \"/user\", and to, the "
+                   "prefix of the other entries, such as [\"users\"]");
+    for (size_t i = 0; &rule->references[i] != reference; i++)
+        if (kx_equal(rule->references[i].path, reference->path))
+            return declaration_parse_bad(
+                parse, "another reference of the rule has this path");
+    return KX_OK;
+}
+
+static enum kx_status read_reference(struct declaration_parse *parse,
+                                     struct kx_slice value, struct rule *rule)
+{
+    if (rule->reference_count == KX_REFERENCES_MAX)
+        return declaration_parse_bad(parse, "a rule has at most %d references",
+                                     KX_REFERENCES_MAX);
+    struct rule_reference *reference =
+        &rule->references[rule->reference_count++];
+    enum kx_status status = declaration_parse_members(
+        parse, value, reference_members, "a reference", reference);
+    return status == KX_OK ? check_reference(parse, rule, reference) : status;
+}
+
+static enum kx_status read_references(struct declaration_parse *parse,
+                                      struct kx_slice value, void *target)
+{
+    struct declaration *declaration = target;
+    struct kx_json_iter iter;
+    struct kx_slice none;
+    struct kx_slice element;
+    enum kx_status status = KX_OK;
+    if (kx_json_type(value) != KX_JSON_ARRAY || !kx_json_iterate(value, &iter))
+        return declaration_parse_bad(parse,
+                                     "references are an array of objects");
+    for (size_t i = 0; status == KX_OK && kx_json_next(&iter, &none, &element);
+         i++) {
+        size_t end = declaration_parse_enter_element(parse, i);
+        status = read_reference(parse, element, declaration->rule);
+        if (status != KX_OK)
+            return status;
+        parse->pointer_end = end;
+        parse->pointer[end] = '\0';
+    }
+    return status;
+}
+
+/* Returns a byte that may stand in the name of an index. */
+static uint8_t name_byte(uint8_t byte)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    if (byte == '/')
+        return '.';
+    return byte != 0 && strchr(letters, byte) != NULL ? byte : '_';
+}
+
+/* Appends the name of the index that finds the referring entries: that of the
+ * rule and the path, with dots. */
+static void add_index_name(const struct declaration *declaration,
+                           struct kx_slice path, struct kx_buffer *out)
+{
+    kx_add_slice(out, declaration->name);
+    for (size_t i = 0; i < path.size; i++)
+        kx_add_byte(out, name_byte(path.data[i]));
+}
+
+/* Appends the place of the last part of the key: in an array it comes after the
+ * parts of `to`. */
+static void add_part_path(const struct rule_reference *reference,
+                          struct kx_buffer *out)
+{
+    char number[24];
+    size_t parts = 0;
+    struct kx_slice rest = reference->to;
+    kx_add_slice(out, reference->path);
+    for (; rest.size > 0; parts++) {
+        size_t size = kx_part_size(rest);
+        rest = kx_slice(rest.data + size, rest.size - size);
+    }
+    snprintf(number, sizeof number, "/%zu", parts);
+    if (reference->of_keys)
+        kx_add_text(out, number);
+}
+
+static void write_index(const struct declaration *declaration,
+                        const struct rule_reference *reference,
+                        struct kx_buffer *out)
+{
+    struct kx_buffer part;
+    char depth[40];
+    kx_buffer_init(&part, out->owner);
+    kx_add_text(out, "{\"name\":\"");
+    add_index_name(declaration, reference->path, out);
+    kx_add_text(out, "\",\"prefix\":");
+    kx_key_to_json(declaration->prefix, out);
+    snprintf(depth, sizeof depth, ",\"depth\":%zu", declaration->depth);
+    if (declaration->depth != 0)
+        kx_add_text(out, depth);
+    add_part_path(reference, &part);
+    kx_add_text(out, ",\"fields\":[");
+    kx_json_escape(kx_buffer_slice(&part), out);
+    kx_add_text(out, "]}");
+    out->failed |= part.failed;
+    kx_buffer_free(&part);
+}
+
+/* Declares the index of each reference, in the memory of the rule. */
+static enum kx_status declare_indexes(struct declaration_parse *parse)
+{
+    struct declaration *declaration = parse->declaration;
+    struct rule *rule = declaration->rule;
+    for (size_t i = 0; i < rule->reference_count; i++) {
+        struct kx_fault fault = {.detail = ""};
+        struct kx_buffer text;
+        kx_buffer_init(&text, declaration);
+        write_index(declaration, &rule->references[i], &text);
+        enum kx_status status =
+            text.failed ? KX_NO_MEMORY
+                        : declaration_parse(declaration, kx_buffer_slice(&text),
+                                            &rule->references[i].index, &fault);
+        kx_buffer_free(&text);
+        if (status == KX_NO_MEMORY)
+            return declaration_parse_no_memory(parse);
+        if (status != KX_OK)
+            return declaration_parse_bad(
+                parse, "the index of reference %zu: %s", i, fault.detail);
+    }
+    return KX_OK;
+}
+
+static void write_references(const struct rule *rule, struct kx_buffer *out)
+{
+    for (size_t i = 0; i < rule->reference_count; i++) {
+        const struct rule_reference *reference = &rule->references[i];
+        kx_add_text(out,
+                    i == 0 ? ",\"references\":[{\"path\":" : ",{\"path\":");
+        kx_json_escape(reference->path, out);
+        kx_add_text(out, ",\"to\":");
+        kx_key_to_json(reference->to, out);
+        kx_add_text(out, reference->of_keys ? ",\"as\":\"key\""
+                                            : ",\"as\":\"part\"");
+        kx_add_text(out, ",\"onDelete\":\"");
+        kx_add_text(out, ON_DELETE[reference->on_delete]);
+        kx_add_text(out, "\"}");
+    }
+    kx_add(out, "]", rule->reference_count > 0);
+}
+
+/* Returns whether the index has an entry for each value of this field. */
+static bool is_plain_field(const struct field *field)
+{
+    return field_of_value(field) && field->fold == FOLD_NONE &&
+           !field->descending && !field->each;
+}
+
+/* Returns whether the index has another kind of entries. */
+static bool is_special(const struct declaration *index)
+{
+    return index->unique || index->signed_zero || index->queue.declared ||
+           index->feed || declaration_aggregates(index);
+}
+
+/* Returns whether an index may leave out entries that have its first field. */
+static bool leaves_out(const struct declaration *index)
+{
+    return (index->field_count > 1 && index->missing != MISSING_ERROR) ||
+           index->where_count > 0 || index->has_each;
+}
+
+/* Returns whether the index has the entries of the rule. */
+static bool covers_same(const struct declaration *index,
+                        const struct declaration *own)
+{
+    return kx_equal(index->prefix, own->prefix) &&
+           (index->depth == 0 || index->depth == own->depth);
+}
+
+bool rule_reference_fits(const struct rule_reference *reference,
+                         const struct declaration *index)
+{
+    const struct declaration *own = reference->index;
+    return index->rule == NULL && covers_same(index, own) &&
+           index->field_count > 0 && is_plain_field(&index->fields[0]) &&
+           kx_equal(index->fields[0].path, own->fields[0].path) &&
+           !is_special(index) && !leaves_out(index);
+}
+
+/* Appends the last part of the key. KX_OK; KX_ABSENT: the value is no such
+ * part; KX_NO_MEMORY. */
+static enum kx_status add_last_part(const struct rule_reference *reference,
+                                    struct kx_slice value,
+                                    struct kx_buffer *key)
+{
+    struct kx_fault fault;
+    if (!reference->of_keys) {
+        kx_add_slice(key, reference->to);
+        return indexable_add_value(value, FOLD_NONE, false, key);
+    }
+    if (kx_json_type(value) != KX_JSON_ARRAY)
+        return KX_ABSENT;
+    enum kx_status status = kx_key_from_json(value, key, &fault);
+    if (status != KX_OK)
+        return status == KX_NO_MEMORY ? status : KX_ABSENT;
+    if (!rule_refers_to(reference, kx_buffer_slice(key)))
+        return KX_ABSENT;
+    indexable_unsign(key, reference->to.size);
+    return KX_OK;
+}
+
+/* Finds the value at the path. KX_ABSENT: it is null or not there. */
+static enum kx_status find_target(const struct rule_reference *reference,
+                                  struct kx_slice json, struct rule_work *work,
+                                  struct kx_slice *value_out)
+{
+    if (json.size == 0 || !kx_json_find(json, reference->path, value_out) ||
+        kx_json_type(*value_out) == KX_JSON_NULL)
+        return KX_ABSENT;
+    kx_buffer_clear(&work->target);
+    enum kx_status status = add_last_part(reference, *value_out, &work->target);
+    if (status == KX_NO_MEMORY || work->target.failed)
+        return KX_NO_MEMORY;
+    return status == KX_OK ? KX_OK : KX_RULE_VIOLATED;
+}
+
+enum kx_status rule_target(const struct rule_reference *reference,
+                           const struct record *record, struct rule_work *work)
+{
+    struct kx_slice json;
+    struct kx_slice value;
+    enum kx_status status = json_of(record, work, &json);
+    return status == KX_OK ? find_target(reference, json, work, &value)
+                           : status;
+}
+
+/* The key of an index entry has the last part of the target and the key of the
+ * entry: an index leaves out entries for which it is too long. */
+static bool fits_index(const struct rule_reference *reference,
+                       struct kx_slice key, struct kx_slice target)
+{
+    enum { NAME_PART_MAX = KX_INDEX_NAME_MAX + 2 };
+    return NAME_PART_MAX + (target.size - reference->to.size) +
+               (key.size - reference->index->prefix.size) <=
+           KX_KEY_MAX;
+}
+
+/* Finds the target in the store, too. KX_RULE_VIOLATED: it is no entry. */
+static enum kx_status look_up(const struct rule_reference *reference,
+                              struct kx_slice key, struct rule_work *work)
+{
+    struct kx_slice target = kx_buffer_slice(&work->target);
+    if (!fits_index(reference, key, target))
+        return KX_RULE_VIOLATED;
+    enum kx_status status = work->find == NULL
+                                ? KX_OK
+                                : work->find(work->finder, reference, target);
+    return status == KX_ABSENT ? KX_RULE_VIOLATED : status;
+}
+
+static enum kx_status test_reference(const struct rule_reference *reference,
+                                     struct kx_slice key, struct kx_slice json,
+                                     struct rule_work *work,
+                                     struct kx_violation *violation)
+{
+    struct kx_slice value;
+    enum kx_status status = find_target(reference, json, work, &value);
+    if (status == KX_OK)
+        status = look_up(reference, key, work);
+    if (status != KX_RULE_VIOLATED)
+        return status == KX_ABSENT ? KX_OK : status;
+    kx_add_slice(&work->pointer, reference->path);
+    kx_add_text(&work->expected,
+                reference->of_keys
+                    ? "the key of an entry under "
+                    : "the last part of the key of an entry under ");
+    kx_key_to_json(reference->to, &work->expected);
+    return violate(violation, "references", value, work);
+}
+
 /* ---- Declarations -------------------------------------------------------- */
 
 static bool tests_values(const struct rule *rule)
 {
-    return rule->schema != NULL || rule->bounded;
+    return rule->schema != NULL || rule->bounded || rule->reference_count > 0;
 }
-
-/* ---- Declarations -------------------------------------------------------- */
 
 static const struct declaration_member members[] = {
     {"name", declaration_read_name},
@@ -616,6 +950,7 @@ static const struct declaration_member members[] = {
     {"ttl", read_ttl},
     {"bounds", read_bounds},
     {"quota", read_quota},
+    {"references", read_references},
     {NULL, NULL},
 };
 
@@ -630,8 +965,8 @@ static enum kx_status check_whole(struct declaration_parse *parse)
     const struct rule *rule = declaration->rule;
     if (!tests_values(rule) && !rule->ttl.declared && !rule->quota.declared)
         return declaration_parse_bad(
-            parse, "a rule demands something: it has a schema, a ttl, bounds "
-                   "or a quota");
+            parse, "a rule demands something: it has a schema, a ttl, bounds, "
+                   "a quota or references");
     return KX_OK;
 }
 
@@ -668,6 +1003,7 @@ static enum kx_status write_text(struct declaration *declaration)
     write_ttl(&declaration->rule->ttl, &out);
     write_bounds(declaration->rule, &out);
     write_quota(&declaration->rule->quota, &out);
+    write_references(declaration->rule, &out);
     kx_add_byte(&out, '}');
     declaration->text = kx_buffer_slice(&out);
     return out.failed ? KX_NO_MEMORY : KX_OK;
@@ -681,6 +1017,8 @@ static enum kx_status parse_all(struct declaration_parse *parse,
         declaration_parse_members(parse, text, members, "a rule", declaration);
     if (status == KX_OK)
         status = check_whole(parse);
+    if (status == KX_OK)
+        status = declare_indexes(parse);
     if (status == KX_OK)
         status = mark_rows(declaration);
     if (status == KX_OK)
@@ -735,13 +1073,18 @@ void rule_work_init(struct rule_work *work, void *owner)
     kx_buffer_init(&work->number, owner);
     kx_buffer_init(&work->pointer, owner);
     kx_buffer_init(&work->expected, owner);
+    kx_buffer_init(&work->target, owner);
+    work->find = NULL;
+    work->finder = NULL;
     work->charge = NULL;
 }
 
-enum kx_status rule_test(const struct rule *rule, const struct record *record,
+enum kx_status rule_test(const struct declaration *declaration,
+                         struct kx_slice key, const struct record *record,
                          struct rule_work *work,
                          struct kx_violation *violation_out)
 {
+    const struct rule *rule = declaration->rule;
     struct kx_slice json;
     if (!tests_values(rule))
         return KX_OK;
@@ -753,5 +1096,8 @@ enum kx_status rule_test(const struct rule *rule, const struct record *record,
         status = test_bounds(rule, record, work, json, violation_out);
     if (status == KX_OK && rule->schema != NULL)
         status = test_schema(rule, json, work, violation_out);
+    for (size_t i = 0; status == KX_OK && i < rule->reference_count; i++)
+        status = test_reference(&rule->references[i], key, json, work,
+                                violation_out);
     return status;
 }

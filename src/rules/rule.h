@@ -29,6 +29,21 @@ struct rule_quota {
     size_t depth;     /* parts of a child after the prefix; 0: one total */
 };
 
+/* What happens to an entry when the one that it refers to is deleted. */
+enum rule_on_delete { ON_DELETE_RESTRICT, ON_DELETE_CASCADE, ON_DELETE_CLEAR };
+
+/* A place in the value that has the key of another entry, or the last part of
+ * that key. Null and nothing refer to no entry. */
+struct rule_reference {
+    struct kx_slice path; /* not empty */
+    struct kx_slice to;   /* the key of the other entry without its last part */
+    bool of_keys;         /* the value is an array: the whole key */
+    enum rule_on_delete on_delete;
+    /* The index by which referring entries are found: the rule declares it
+     * unless another one fits. */
+    struct declaration *index;
+};
+
 /* What a rule demands. All slices lie in the declaration's talloc context. */
 struct rule {
     struct json_schema *schema; /* NULL: any value */
@@ -38,6 +53,8 @@ struct rule {
     struct kx_slice max;
     struct rule_ttl ttl;
     struct rule_quota quota;
+    struct rule_reference references[KX_REFERENCES_MAX];
+    size_t reference_count;
 };
 
 /* The totals of a group of a quota. */
@@ -58,27 +75,60 @@ enum kx_status rule_parse(void *mem, struct kx_slice text,
                           struct declaration **declaration_out,
                           struct kx_fault *fault);
 
+/* Looks for the entry with the key `target`, to which an entry refers. KX_OK,
+ * KX_ABSENT, or an error. */
+typedef enum kx_status rule_find_fn(void *finder,
+                                    const struct rule_reference *reference,
+                                    struct kx_slice target);
+
 /* Where entries are tested. */
 struct rule_work {
     struct index_document document;
     struct kx_buffer number;   /* text of a value that is a number */
     struct kx_buffer pointer;  /* of the last violation */
     struct kx_buffer expected; /* of the last violation */
-    struct charge *charge;     /* pays for the tests; NULL: not counted */
+    struct kx_buffer target;   /* key of the entry to which one refers */
+    rule_find_fn *find;        /* NULL: every entry counts as being there */
+    void *finder;
+    struct charge *charge; /* pays for the tests; NULL: not counted */
 };
 
 /* Makes the work of a talloc context. */
 void rule_work_init(struct rule_work *work, void *owner);
 
-/* Tests an entry. KX_OK; KX_RULE_VIOLATED, with *violation_out, whose slices
- * lie in the work or the record until the next test; KX_NO_MEMORY. */
-enum kx_status rule_test(const struct rule *rule, const struct record *record,
+/* Tests an entry that the rule covers. KX_OK; KX_RULE_VIOLATED, with
+ * *violation_out, whose slices lie in the work or the record until the next
+ * test; KX_NO_MEMORY; errors of work->find. */
+enum kx_status rule_test(const struct declaration *declaration,
+                         struct kx_slice key, const struct record *record,
                          struct rule_work *work,
                          struct kx_violation *violation_out);
 
+/* Makes the key of the entry to which an entry refers, in work->target. KX_OK;
+ * KX_ABSENT: it refers to none; KX_RULE_VIOLATED: the value is no such key;
+ * KX_NO_MEMORY. */
+enum kx_status rule_target(const struct rule_reference *reference,
+                           const struct record *record, struct rule_work *work);
+
+/* Returns whether a key may be that of an entry to which others refer. */
+static inline bool rule_refers_to(const struct rule_reference *reference,
+                                  struct kx_slice key)
+{
+    size_t skip = reference->to.size;
+    return kx_starts_with(key, reference->to) && key.size > skip &&
+           kx_part_size(kx_slice(key.data + skip, key.size - skip)) ==
+               key.size - skip;
+}
+
+/* Returns whether an index finds all entries that refer to another one: its
+ * first field is the reference, and it leaves none of them out. */
+bool rule_reference_fits(const struct rule_reference *reference,
+                         const struct declaration *index);
+
 /* Returns whether an entry that violates the rule before a write and after it
- * has become no worse: it does so at the same place in the same way, and a
- * number beyond its bounds has not moved away from them. */
+ * has become no worse: it does so at the same place in the same way, a number
+ * beyond its bounds has not moved away from them, and a reference is the same.
+ */
 bool rule_is_no_worse(const struct rule *rule,
                       const struct kx_violation *before,
                       const struct kx_violation *now);

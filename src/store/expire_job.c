@@ -14,6 +14,7 @@
 #include "commit/flush.h"
 #include "commit/store_stats.h"
 #include "engine/engine.h"
+#include "plan/outcome.h"
 #include "plan/plan_index.h"
 
 /* The due rows of the catalog are in the order of time, so the first one says
@@ -167,7 +168,11 @@ static int64_t retry_job_step(struct writer *writer)
 }
 
 /* Bytes of the time at the start of a row's key; the delay after a failure. */
-enum { TIME_BYTES = 8, RETRY_MS = 1000 };
+enum {
+    TIME_BYTES = 8,
+    RETRY_MS = 1000,
+    BLOCKED_MS = 10000 /* between tries to remove an entry that a rule keeps */
+};
 
 static int64_t row_time(struct kx_slice row)
 {
@@ -196,6 +201,41 @@ static enum kx_status plan_expired_row(struct plan *plan, struct kx_slice row,
                           : plan_expire(plan, key, row_time(row));
 }
 
+/* The references to an entry are found in the table, so its removal begins a
+ * step. */
+static bool begins_step(const struct plan *plan, struct kx_slice row)
+{
+    return overlay_size(plan->overlay) > 0 &&
+           catalog_is_target(
+               plan->catalog,
+               kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES), false);
+}
+
+/* A rule may keep an expired entry: a reference restricts its deletion, or
+ * cannot be cleared. The entry is hidden, and stays until the rule permits. */
+static bool is_kept(enum kx_status status)
+{
+    return status != KX_OK &&
+           (status == KX_INDEX_NOT_READY || outcome_is_definite(status));
+}
+
+/* Plans the removal of a row that is due. KX_OK: of an entry that a rule keeps,
+ * too; *next_out is then when to try again. KX_AGAIN: it is due again now. */
+static enum kx_status plan_due_row(struct batch *batch, struct kx_slice row,
+                                   struct kx_slice value, int64_t *next_out)
+{
+    enum kx_status status = plan_expired_row(batch->plan, row, value);
+    if (is_kept(status)) {
+        *next_out = kx_now_ms() + BLOCKED_MS;
+        return KX_OK;
+    }
+    if (status == KX_AGAIN)
+        *next_out = row_time(row);
+    if (status == KX_OK && !job_remove(batch->plan, batch, TABLE_EXPIRY, row))
+        return KX_NO_MEMORY;
+    return status;
+}
+
 /* Plans the removal of the entries that are due now, as many as fit into a job.
  * KX_OK: *next_out is when the first remaining one is due, which may be now. */
 static enum kx_status plan_due(struct writer *writer, struct batch *batch,
@@ -215,17 +255,16 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
         status = engine_range_next(range, &row, &value);
         if (status != KX_OK)
             break;
-        if (row_time(row) > plan->now_ms || is_full(writer, batch)) {
-            next = row_time(row);
+        if (row_time(row) > plan->now_ms || is_full(writer, batch) ||
+            begins_step(plan, row)) {
+            next = row_time(row) < next ? row_time(row) : next;
             break;
         }
-        status = plan_expired_row(plan, row, value);
-        if (status == KX_OK && !job_remove(plan, batch, TABLE_EXPIRY, row))
-            status = KX_NO_MEMORY;
+        status = plan_due_row(batch, row, value, &next);
     }
     if (range != NULL)
         engine_range_end(range);
-    if (status != KX_OK && status != KX_END)
+    if (status != KX_OK && status != KX_END && status != KX_AGAIN)
         return status;
     *next_out = next;
     return KX_OK;
@@ -268,7 +307,9 @@ static int64_t expire_entries(struct writer *writer)
     }
     if (batch.writes != NULL)
         status = plan_due(writer, &batch, &next);
-    if (status != KX_OK || batch.write_count == 0)
+    bool changes = batch.write_count != 0 ||
+                   (status == KX_OK && overlay_size(batch.plan->overlay) > 0);
+    if (status != KX_OK || !changes)
         talloc_free(batch.plan);
     else if (apply(writer, &batch) == KX_OK)
         atomic_fetch_add(&writer->stats->expired, batch.write_count);

@@ -64,14 +64,45 @@ static bool checks_range(const struct kx_commit *commit)
     return false;
 }
 
-/* A change or check of a range reads the table itself, not the overlay, so no
- * earlier commit of the batch may have changed it. A commit that may be long
- * begins a batch: nothing but the rest of its batch is answered after it. */
+static bool removes(const struct kx_mutation *mutation)
+{
+    return mutation->type == KX_DELETE || mutation->type == KX_ACK ||
+           mutation->type == KX_FAIL;
+}
+
+/* Returns whether the commit may look for the entries that refer to one that it
+ * removes, or adds while a rule is not ready. */
+static bool follows_references(const struct writer *writer,
+                               const struct kx_commit *commit)
+{
+    const struct catalog *catalog = writer->base.catalog;
+    size_t count = catalog->rule_count > 0 ? commit->mutation_count : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct kx_mutation *mutation = &commit->mutations[i];
+        if (catalog_is_target(catalog,
+                              mutation->by != NULL ? kx_slice(NULL, 0)
+                                                   : mutation->key,
+                              !removes(mutation)))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the commit reads the table itself, not the overlay, so that
+ * no earlier commit of its batch may have changed it. */
+static bool reads_table(const struct writer *writer,
+                        const struct kx_commit *commit)
+{
+    return checks_range(commit) || follows_references(writer, commit);
+}
+
+/* A commit that reads the table begins a batch, and so does one that may be
+ * long: nothing but the rest of its batch is answered after it. */
 static bool fits(struct writer *writer, const struct plan *plan,
                  const struct kx_commit *commit)
 {
     return !stands_alone(commit) &&
-           (overlay_size(plan->overlay) == 0 || !checks_range(commit)) &&
+           (overlay_size(plan->overlay) == 0 || !reads_table(writer, commit)) &&
            !commit_queue_expects_long(writer->queue, commit);
 }
 
@@ -277,7 +308,7 @@ static bool has_short_values(const struct writer *writer,
 static bool is_short(const struct writer *writer,
                      const struct kx_commit *commit)
 {
-    return !stands_alone(commit) && !checks_range(commit) &&
+    return !stands_alone(commit) && !reads_table(writer, commit) &&
            has_short_values(writer, commit) &&
            commit->mutation_count *
                    catalog_rows_per_change(writer->base.catalog) <=

@@ -109,7 +109,7 @@ TEST_WITH(bounds_hold_for_numbers_of_every_encoding, all_memory_open,
             parse(mem, talloc_asprintf(mem, BOUNDS, row->bounds));
         rule_work_init(&work, mem);
         enum kx_status status =
-            rule_test(declaration->rule, &record, &work, &violation);
+            rule_test(declaration, kx_text(""), &record, &work, &violation);
         if (status != (row->expected == NULL ? KX_OK : KX_RULE_VIOLATED))
             fail_msg("row %zu: %s", i, kx_status_name(status));
         if (row->expected != NULL &&
@@ -122,21 +122,20 @@ TEST_WITH(bounds_hold_for_numbers_of_every_encoding, all_memory_open,
 
 static bool is_no_worse(void *mem, const char *before, const char *now)
 {
-    const struct rule *rule =
+    const struct declaration *rule =
         parse(mem, "{\"name\":\"r\",\"prefix\":[],\"schema\":{\"enum\":[1]"
-                   "},\"bounds\":{\"min\":0,\"max\":9}}")
-            ->rule;
+                   "},\"bounds\":{\"min\":0,\"max\":9}}");
     struct record records[] = {{.encoding = KX_JSON, .value = kx_text(before)},
                                {.encoding = KX_JSON, .value = kx_text(now)}};
     struct rule_work works[2];
     struct kx_violation violations[2];
     for (int i = 0; i < 2; i++) {
         rule_work_init(&works[i], mem);
-        assert_int_equal(
-            rule_test(rule, &records[i], &works[i], &violations[i]),
-            KX_RULE_VIOLATED);
+        assert_int_equal(rule_test(rule, kx_text(""), &records[i], &works[i],
+                                   &violations[i]),
+                         KX_RULE_VIOLATED);
     }
-    return rule_is_no_worse(rule, &violations[0], &violations[1]);
+    return rule_is_no_worse(rule->rule, &violations[0], &violations[1]);
 }
 
 TEST_WITH(number_beyond_bounds_may_only_come_closer, all_memory_open,
