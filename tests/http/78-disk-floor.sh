@@ -52,7 +52,7 @@ answers 200 GET '/readyz?verbose=true'
 field '[.checks[] | select(.name == "disk") | .state, (.detail | contains("--disk-floor"))]' '["warning",true]'
 kindex doctor --url "$url"
 ends 0
-is 'what is worth a look' "$(awk '$1 == "warn" { print $2 }' "$work/out" | tr '\n' ' ')" 'ready disk '
+is 'what is worth a look' "$(awk '$1 == "warn" { print $2 }' "$work/out" | tr '\n' ' ')" 'ready disk backup archive '
 is 'what it says of writes' "$(grep -c 'reads and writes' "$work/out")" 0
 
 test_case 'the ballast is removed when little room is left'

@@ -29,6 +29,12 @@ ends 0
 kindex set last '"written"'
 last=$out
 
+test_case 'doctor warns while there is neither a backup nor an archive'
+"$KINDEX" doctor --url "$url" >"$work/said"
+is 'the exit status' $? 0
+is 'what it says' "$(awk '$2 == "backup" || $2 == "archive" { print $1, $2, $3, $4 }' "$work/said")" \
+    $'warn backup none was\nwarn archive no --archive,'
+
 test_case 'a backup has its name only when it is complete'
 kindex backup "$backup"
 ends 0

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
 archive=$work/archive
+needs faketime
 
 . "$(dirname "$0")/../lib/archive.sh"
 
@@ -26,6 +27,21 @@ there_is_one() { [ "$(bases)" -ge 1 ]; }
 wait_until there_is_one
 is 'the timeline' "$(ls "$archive")" "$(cat "$work/data/timeline")"
 is 'modes' "$(find "$archive" -type f ! -perm 600)" ''
+
+test_case 'doctor says how old the last backup and the archive are, and when that is too old'
+copies() { awk '$2 == "backup" || $2 == "archive" { print $1, $2, $3, $4 }' "$work/out"; }
+kindex set first 1
+kindex doctor
+ends 0
+is 'what it says' "$(copies)" $'ok backup the last\nok archive the last'
+# libfaketime and the address sanitizer do not start together.
+if [ -z "${partial-}" ]; then
+    faketime -f +15m timeout "$longest" "$KINDEX" doctor >"$work/out"
+    is 'the exit status after 15 minutes' $? 1
+    is 'what it says then' "$(copies)" $'ok backup the last\nFAIL archive the last'
+    faketime -f +49h timeout "$longest" "$KINDEX" doctor >"$work/out"
+    is 'what it says after two days' "$(copies)" $'warn backup the last\nFAIL archive the last'
+fi
 
 # Fourteen rounds of writes; what was there after each is kept.
 head -c 32000000 /dev/urandom | base64 -w 50000 |

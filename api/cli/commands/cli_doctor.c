@@ -6,9 +6,16 @@
 #include <string.h>
 #include <talloc.h>
 
+#include "cli/bulk/metrics_scrape.h"
 #include "cli/cli_json.h"
 #include "cli/cli_lists.h"
 #include "cli/cli_show.h"
+
+/* As the alerts KindexBackupLate and KindexArchiveLate. */
+enum {
+    BACKUP_LATE_S = 2 * 24 * 3600, /* age of the last backup */
+    ARCHIVE_LATE_S = 600           /* age of the archive's log */
+};
 
 enum health { FINE, WARN, FAIL };
 
@@ -193,6 +200,65 @@ static int ask_access(struct doctor *doctor)
     return CLI_OK;
 }
 
+/* ---- Copies ----------------------------------------------------------------
+ */
+
+static const struct copy {
+    const char *what;
+    const char *metric; /* the time of the last one */
+    double late_s;      /* older ones are `late` */
+    enum health late;
+    const char *missing;
+} COPIES[] = {
+    {"backup", "kindex_backup_last_success_timestamp_seconds", BACKUP_LATE_S,
+     WARN, "none was made: kindex backup, or --archive"},
+    {"archive", "kindex_archive_last_success_timestamp_seconds", ARCHIVE_LATE_S,
+     FAIL, "no --archive, or nothing was copied to it since the start"},
+};
+
+static void judge_copy(struct doctor *doctor,
+                       const struct metrics_scrape *scrape,
+                       const struct copy *copy)
+{
+    double at_s = metrics_scrape_sum(scrape, copy->metric, "");
+    double age_s = (double)kx_now_ms() / 1000 - at_s;
+    char text[80];
+    if (at_s == 0) {
+        say(doctor, WARN, copy->what, copy->missing);
+        return;
+    }
+    if (age_s < 0)
+        age_s = 0;
+    if (age_s < 2 * 3600)
+        snprintf(text, sizeof text, "the last is %.0f seconds old", age_s);
+    else
+        snprintf(text, sizeof text, "the last is %.1f days old",
+                 age_s / (24 * 3600));
+    say(doctor, age_s > copy->late_s ? copy->late : FINE, copy->what, text);
+}
+
+/* Says how old the copies are, if the caller may see the metrics. A standby
+ * makes none, and an empty store has nothing to copy. */
+static int ask_copies(struct doctor *doctor)
+{
+    struct cli_reply reply;
+    struct metrics_scrape scrape;
+    struct cli_call call = {
+        .method = "GET", .path = kx_text("/metrics"), .any = true};
+    int status = cli_send(doctor->cli, &call, &reply);
+    if (status != CLI_OK || reply.status != 200)
+        return status;
+    if (!metrics_scrape_parse(doctor->cli->memory, kx_buffer_slice(&reply.body),
+                              &scrape))
+        return cli_fail("%s/metrics is not the answer of a Kindex server",
+                        doctor->cli->url);
+    if (metrics_scrape_sum(&scrape, "kindex_versionstamp", "") == 0)
+        return CLI_OK;
+    for (size_t i = 0; i < sizeof COPIES / sizeof *COPIES; i++)
+        judge_copy(doctor, &scrape, &COPIES[i]);
+    return CLI_OK;
+}
+
 /* ---- Indexes --------------------------------------------------------------
  */
 
@@ -241,6 +307,8 @@ int cli_doctor(struct cli *cli)
         status = ask_ready(&doctor);
     if (status == CLI_OK)
         status = ask_access(&doctor);
+    if (status == CLI_OK)
+        status = ask_copies(&doctor);
     if (status == CLI_OK)
         status = cli_pages(cli, kx_text("/indexes"), "indexes", judge_index,
                            &doctor);
