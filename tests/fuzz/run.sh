@@ -3,7 +3,7 @@
 # Each file NAME.c here is a target, but for fuzz.c and house.c, which help them;
 # corpus/NAME.txt is what it begins with.
 #
-#   run.sh short      each corpus, then some thousands of inputs made of it, and
+#   run.sh short      each corpus, then more inputs made of it (below), and
 #                     programs with a planted flaw, which must be found
 #   run.sh fuzz       a million inputs for each target (`make fuzz`)
 #   run.sh grow       adds to the corpora what that has found
@@ -29,32 +29,34 @@ clang=${CLANG:-clang}
 passed=0
 failed=0
 
-# Target, and inputs of the short form, in thousands.
+# Target, and inputs of the short form.
 targets='
-key 10
-keytext 15
-json 10
-merge 10
-patch 10
-v8 10
-typed 10
-record 15
-cursor 10
-declaration 5
-jwt 10
-schema 10
-pattern 10
-framing 15
-message 1
-request 1
-wire 1
+key 10000
+keytext 15000
+json 10000
+merge 10000
+patch 10000
+v8 10000
+typed 10000
+record 15000
+cursor 10000
+declaration 5000
+jwt 10000
+schema 10000
+pattern 10000
+framing 15000
+message 1000
+request 1000
+wire 1000
+steps 100
+restore 100
 '
 
 chosen() {
-    local name thousands
-    while read -r name thousands; do
+    local name count
+    while read -r name count; do
         [ -n "$name" ] && [[ " ${KX_FUZZ_ONLY:-$name} " == *" $name "* ]] &&
-            echo "$name $thousands"
+            echo "$name $count"
     done <<<"$targets"
 }
 
@@ -108,7 +110,7 @@ fuzz() {
     shift 2
     # A look for leaks after an input does not see what Berkeley DB holds; the
     # one at the end, when the store is closed, is made all the same.
-    grep -q house.h "tests/fuzz/${program##*/}.c" && leaks=0
+    grep -qE '"(house|store|index_run)\.h"' "tests/fuzz/${program##*/}.c" && leaks=0
     UBSAN_OPTIONS=print_stacktrace=1 nice "$program" -runs="$runs" \
         -seed="$seed" -max_len=4096 -timeout=120 -rss_limit_mb=2048 \
         -detect_leaks=$leaks -print_final_stats=1 -artifact_prefix="${program%/*}/found/" "$@" 2>&1
@@ -134,12 +136,12 @@ unpack() {
     node tests/fuzz/corpus.js unpack "tests/fuzz/corpus/$1.txt" "$top/corpus/$1"
 }
 
-# one NAME THOUSANDS
+# one NAME INPUTS
 one() {
     local name=$1 begun=$SECONDS status inputs="$top/corpus/$1"
     unpack "$name"
     if [ "$form" = short ]; then
-        fuzz "$top/$name" $(($2 * 1000)) "$inputs" >"$top/output"
+        fuzz "$top/$name" "$2" "$inputs" >"$top/output"
     else
         mkdir -p "$top/grown/$name"
         fuzz "$top/$name" 1000000 "$top/grown/$name" "$inputs" \
@@ -209,8 +211,8 @@ if [ $failed -eq 0 ] && [ "$form" = grow ]; then
     grow
 elif [ $failed -eq 0 ]; then
     rm -f "$top/found/"*
-    while read -r name thousands; do
-        one "$name" "$thousands"
+    while read -r name count; do
+        one "$name" "$count"
     done < <(chosen)
     while read -r name file script; do
         planted "$name" "$file" "$script"

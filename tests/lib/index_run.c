@@ -1,5 +1,30 @@
 #include "index_run.h"
 
+#include "commit/store_state.h"
+
+enum { MUTATIONS = 4, CHECKS = 3 };
+
+/* ---- Declarations ------------------------------------------------------- */
+
+/* Makes it an index of totals. */
+static void count_entries(struct index_shape *shape, bool sum)
+{
+    shape->aggregate = true;
+    shape->sum = sum;
+    shape->unique = false;
+    if (shape->fields[shape->field_count - 1] == FROM_STAMP)
+        shape->field_count--;
+}
+
+void index_run_shape(struct run *run, size_t i)
+{
+    run->shapes[i] = random_shape(&run->data.seed, i);
+    if (i % 3 == 2)
+        count_entries(&run->shapes[i], i > 2);
+}
+
+/* ---- Entries ------------------------------------------------------------ */
+
 struct line {
     struct kx_slice key;
     const char *text;
@@ -152,4 +177,150 @@ void index_run_compare(struct run *run, const struct index_shape *shape)
     if (strcmp(stored, computed) != 0 && run->wrong[0] == '\0')
         snprintf(run->wrong, sizeof run->wrong, "%s\nhas\n%s\nnot\n%s\n",
                  shape_json(run->data.mem, shape), stored, computed);
+}
+
+/* ---- Commits ------------------------------------------------------------ */
+
+static bool refuses(struct run *run, const struct index_shape *shape)
+{
+    bool any = false;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        bool bad = false;
+        if (alive(&run->data, &run->data.slots[slot]))
+            index_values(run->data.mem, shape, &run->data.slots[slot].document,
+                         slot, FLAW_NONE, &bad);
+        any |= bad;
+    }
+    return shape->error && any;
+}
+
+static bool has_duplicates(struct run *run, const struct index_shape *shape)
+{
+    struct kx_slice seen[SLOTS * ELEMENTS];
+    size_t count = 0;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        bool bad;
+        if (!alive(&run->data, &run->data.slots[slot]))
+            continue;
+        struct values values =
+            index_values(run->data.mem, shape, &run->data.slots[slot].document,
+                         slot, FLAW_NONE, &bad);
+        for (size_t n = 0; n < values.count; n++) {
+            seen[count] = kx_buffer_slice(&values.list[n]);
+            for (size_t m = 0; m < count; m++)
+                if (kx_equal(seen[m], seen[count]))
+                    return shape->unique;
+            count++;
+        }
+    }
+    return false;
+}
+
+/* A commit with what the model knows about it beforehand. */
+struct planned {
+    struct kx_mutation mutations[MUTATIONS];
+    struct kx_check checks[CHECKS];
+    bool fails[CHECKS];
+    bool patchable;
+    struct kx_commit commit;
+};
+
+/* Are those checks told that do not hold? */
+static bool tells_failed(const struct planned *planned)
+{
+    const struct kx_refusal *refusal = &planned->commit.refusal;
+    size_t count = 0;
+    for (size_t i = 0; i < planned->commit.check_count; i++) {
+        if (!planned->fails[i])
+            continue;
+        if (count == refusal->check_count || refusal->checks[count].check != i)
+            return false;
+        count++;
+    }
+    return count == refusal->check_count;
+}
+
+/* Is that how the commit must end? */
+static bool foretold(struct run *run, const struct planned *planned,
+                     enum kx_status status)
+{
+    bool refused = false;
+    bool duplicate = false;
+    bool fails = false;
+    for (size_t i = 0; i < planned->commit.check_count; i++)
+        fails |= planned->fails[i];
+    if (fails || status == KX_CHECK_FAILED)
+        return fails && status == KX_CHECK_FAILED && tells_failed(planned);
+    if (!planned->patchable || status == KX_TYPE_MISMATCH)
+        return !planned->patchable && status == KX_TYPE_MISMATCH;
+    for (size_t i = 0; i < SHAPES; i++) {
+        if (!run->declared[i])
+            continue;
+        refused |= run->flaw != FLAW_ERROR && refuses(run, &run->shapes[i]);
+        duplicate |=
+            run->flaw != FLAW_UNIQUE && has_duplicates(run, &run->shapes[i]);
+    }
+    if (status == KX_NOT_INDEXABLE)
+        return refused;
+    if (status == KX_UNIQUE_VIOLATION)
+        return duplicate;
+    return status == KX_OK && !refused && !duplicate;
+}
+
+static void plan_checks(struct run *run, struct planned *planned)
+{
+    if (random_below(&run->data.seed, 3) > 0)
+        return;
+    planned->commit.check_count = 1 + random_below(&run->data.seed, CHECKS);
+    for (size_t i = 0; i < planned->commit.check_count; i++) {
+        bool holds;
+        planned->checks[i] = random_check(&run->data, &holds);
+        planned->fails[i] = !holds && run->flaw != FLAW_CHECK;
+    }
+}
+
+static void plan_mutations(struct run *run, struct planned *planned)
+{
+    struct kx_commit *commit = &planned->commit;
+    commit->mutation_count = 1;
+    switch (random_below(&run->data.seed, 20)) {
+    case 0:
+        planned->mutations[0] = random_range(&run->data);
+        break;
+    case 1:
+        planned->mutations[0] =
+            random_range_patch(&run->data, &planned->patchable);
+        break;
+    default:
+        commit->mutation_count = 1 + random_below(&run->data.seed, MUTATIONS);
+        for (size_t i = 0; i < commit->mutation_count; i++)
+            planned->mutations[i] = random_mutation(&run->data);
+    }
+}
+
+void index_run_commit(struct run *run)
+{
+    struct planned planned = {.patchable = true};
+    planned.commit = (struct kx_commit){.checks = planned.checks,
+                                        .mutations = planned.mutations,
+                                        .memory = run->data.mem};
+    memcpy(run->data.before, run->data.slots, sizeof run->data.slots);
+    plan_checks(run, &planned);
+    plan_mutations(run, &planned);
+    run->test.store->writer.pessimistic =
+        0; /* values are assumed to be new each time */
+    enum kx_status status = test_commit(&run->test, &planned.commit);
+    if (!foretold(run, &planned, status) && run->wrong[0] == '\0')
+        snprintf(run->wrong, sizeof run->wrong, "a commit ended with %s: %s",
+                 kx_status_name(status), planned.commit.refusal.fault.detail);
+    if (status == KX_OK)
+        keep_changes(&run->data, planned.commit.stamp);
+    else
+        memcpy(run->data.slots, run->data.before, sizeof run->data.slots);
+}
+
+bool index_run_allows(struct run *run, size_t i)
+{
+    return !refuses(run, &run->shapes[i]) &&
+           !has_duplicates(run, &run->shapes[i]);
 }
