@@ -116,6 +116,8 @@ struct cli {
                        * out are no failure, and no next command is named */
     bool counts;      /* declare an index of totals */
     const char *sums; /* the members that it adds up */
+    bool changes;     /* declare an index of changes */
+    const char *tombstones;
     bool merge;
     bool now;
     bool ops;

@@ -42,6 +42,25 @@ bool cli_input(const char *path, struct kx_buffer *out)
 
 /* Files that commands write. */
 
+static bool write_whole(FILE *file, struct kx_slice text)
+{
+    bool written = fwrite(text.data, 1, text.size, file) == text.size &&
+                   fflush(file) == 0 && fsync(fileno(file)) == 0;
+    return fclose(file) == 0 && written;
+}
+
+bool cli_file_replace(const char *path, struct kx_slice text)
+{
+    char part[4096];
+    errno = ENAMETOOLONG;
+    bool fits = snprintf(part, sizeof part, "%s.part", path) < (int)sizeof part;
+    FILE *file = fits ? fopen(part, "w") : NULL;
+    if (file != NULL && write_whole(file, text) && rename(part, path) == 0)
+        return true;
+    cli_fail("%s: %s", path, strerror(errno));
+    return false;
+}
+
 /* ---- Output ------------------------------------------------------------- */
 
 static bool is_special(const char *path)

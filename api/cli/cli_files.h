@@ -18,6 +18,11 @@
  * or memory ran out. */
 bool cli_input(const char *path, struct kx_buffer *out);
 
+/* Replaces the file by one with this text: at any moment, also after a crash,
+ * the file has the old text or the new one. Returns false after printing why
+ * it cannot be written. */
+bool cli_file_replace(const char *path, struct kx_slice text);
+
 /* A file that a command writes. */
 struct cli_output_file {
     FILE *out;

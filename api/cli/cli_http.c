@@ -34,17 +34,35 @@ void cli_add_key(struct kx_buffer *path, const char *key)
     }
 }
 
+/* Reads the path of a key; `text` is what the user typed. */
+static bool read_path(const struct cli *cli, struct kx_slice path,
+                      const char *text, struct kx_buffer *out)
+{
+    struct input_error error;
+    if (key_text_from_path(path, out, &error))
+        return true;
+    cli_misuse(cli, "%s: %s", text, error.detail);
+    return false;
+}
+
 bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out)
 {
     struct kx_buffer path;
-    struct input_error error;
     kx_buffer_init(&path, cli->memory);
     cli_add_key(&path, text);
-    if (key_text_from_path(cli_whole(&path), out, &error))
-        return true;
-    cli_misuse(cli, "%s: %s", text, error.detail);
-    return false;
+    return read_path(cli, cli_whole(&path), text, out);
+}
+
+bool cli_read_prefix(const struct cli *cli, const char *text,
+                     struct kx_buffer *out)
+{
+    struct kx_buffer path;
+    kx_buffer_init(&path, cli->memory);
+    cli_add_key(&path, text);
+    if (path.size > 1 && path.data[path.size - 1] == '/')
+        path.size--;
+    return read_path(cli, cli_whole(&path), text, out);
 }
 
 static void add_name(struct kx_buffer *path, const char *name)
@@ -93,7 +111,7 @@ struct incoming {
     struct cli_reply *reply;
     struct cli_pace pace;
     struct kx_buffer line; /* the incomplete line */
-    bool stopped;          /* call->line or call->bytes returned false */
+    bool stopped;          /* a function of the call returned false */
 };
 
 /* Copies the value of the header line if it has this name. */
@@ -389,9 +407,32 @@ int cli_unreachable(const struct cli *cli, CURL *curl, CURLcode code)
     }
 }
 
+/* libcurl calls this as it calls check_pace. */
+static int pass_tick(void *target, curl_off_t to_come, curl_off_t come,
+                     curl_off_t to_go, curl_off_t gone)
+{
+    struct incoming *incoming = target;
+    (void)to_come;
+    (void)come;
+    (void)to_go;
+    (void)gone;
+    incoming->stopped =
+        incoming->stopped || !incoming->call->tick(incoming->call->target);
+    return incoming->stopped;
+}
+
+static void set_tick(CURL *curl, struct incoming *incoming)
+{
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, incoming);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, pass_tick);
+}
+
 static int transfer(struct cli *cli, struct incoming *incoming)
 {
     CURL *curl = incoming->curl;
+    if (incoming->call->tick != NULL)
+        set_tick(curl, incoming);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, incoming);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
@@ -481,6 +522,11 @@ static bool declares_by_options(const struct cli *cli)
     return strcmp(cli->command->name, "index add") == 0 && cli->file == NULL;
 }
 
+static bool copies_changes(const struct cli *cli)
+{
+    return strcmp(cli->command->name, "watch") == 0 && cli->state != NULL;
+}
+
 static bool adds_number(const struct cli *cli)
 {
     return strcmp(cli->command->name, "sum") == 0;
@@ -525,6 +571,7 @@ static const struct hint_row {
         {"too-many-tokens", "kindex token revoke revokes a token that is no longer used.", NULL},
         {"out-of-bounds", "`present` is the value that the entry has, null without an entry; --out clamp stores the bound, --out skip leaves the entry as it is.", adds_number},
         {"referenced", "Delete the entries that refer to it first, or change their references; kindex rule show NAME shows the rule.", NULL},
+        {"history-gone", "Remove the files of --file and --state, and run the command again: it copies all entries, then their changes.", copies_changes},
         {"history-gone", "Begin with an empty copy: watch the index without --since, or list it with kindex ls --index NAME.", NULL},
         {"precondition-failed", "Read the entry again and decide from its new state. --if-match takes the versionstamp that kindex get KEY -o json shows; --if-absent only creates.", NULL},
         {"uri-too-long", "kindex get KEY -o json takes keys of any length.", NULL},

@@ -12,6 +12,8 @@
 /* Receives a line without its end, or bytes as they arrive. Return false to
  * stop the stream. */
 typedef bool cli_line_fn(void *target, struct kx_slice line);
+/* Is called about once per second. Returns false to stop the stream. */
+typedef bool cli_tick_fn(void *target);
 
 struct cli_call {
     const char *method;
@@ -22,7 +24,8 @@ struct cli_call {
     const char *header;   /* an additional header line; NULL: none */
     cli_line_fn *line;    /* NULL: the reply is kept whole */
     cli_line_fn *bytes;   /* instead of line: receives the bytes unsplit */
-    void *target;         /* for line and bytes */
+    cli_tick_fn *tick;    /* for a stream that may pause; NULL: none */
+    void *target;         /* for line, bytes and tick */
     bool any;             /* the reply need not be JSON */
     bool quiet;           /* prints nothing if no reply arrives */
     bool may_pause;       /* the stream may be silent for longer than --timeout
@@ -84,6 +87,10 @@ void cli_http_end(struct cli *cli);
  * printing why the key is not valid. */
 bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out);
+
+/* The same for a prefix, which may end with a '/'. */
+bool cli_read_prefix(const struct cli *cli, const char *text,
+                     struct kx_buffer *out);
 
 /* Sets *path to the path of the entry with the key, allocated in cli->memory.
  */

@@ -16,6 +16,7 @@
 #include "rest/document.h"
 #include "rest/refusal.h"
 #include "rest/entryjson.h"
+#include "rest/where_text.h"
 
 /* ---- Lists of several ranges -------------------------------------------- */
 
@@ -315,20 +316,37 @@ static bool bad_where(const struct kx_fault *fault, struct input_error *error)
     return false;
 }
 
-/* Reads the parameter where: conditions as a JSON object, or an array of them.
- * page->where, in the query's memory, and page->conditions are unchanged when
- * it is not given. */
+static bool no_condition(struct input_error *error)
+{
+    input_error_set(error, PROBLEM_BAD_PARAMETER,
+                    "The parameter where is not a condition: it takes "
+                    "status=open or total>=5, several with commas between "
+                    "them, or JSON such as {\"path\":\"/status\",\"eq\":"
+                    "\"open\"}.");
+    error->parameter = kx_text(query_params_name(PARAMETER_WHERE));
+    return false;
+}
+
+/* Reads the parameter where: conditions as a JSON object, an array of them, or
+ * the short form. page->where, in the query's memory, and page->conditions are
+ * unchanged when it is not given. */
 static bool list_where_read(const struct query_params *query, struct page *page,
                             struct input_error *error)
 {
     struct kx_fault fault = {0};
     struct kx_buffer text;
+    struct kx_buffer conditions;
     kx_buffer_init(&text, query->memory);
+    kx_buffer_init(&conditions, query->memory);
     if (!query_params_has(query, PARAMETER_WHERE))
         return true;
     if (!query_params_text(query, PARAMETER_WHERE, &text, error))
         return false;
-    page->conditions = kx_buffer_slice(&text);
+    if (!where_text_read(kx_buffer_slice(&text), &conditions))
+        return no_condition(error);
+    if (conditions.failed)
+        return input_error_no_memory(error);
+    page->conditions = kx_buffer_slice(&conditions);
     fault.status = kx_json_check(page->conditions, &fault);
     if (fault.status == KX_OK)
         fault.status = kx_where_read(query->memory, page->conditions,

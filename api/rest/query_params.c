@@ -429,6 +429,15 @@ static bool read_key(struct kx_slice raw, struct kx_slice text,
     return text.size == 0 || key_text_from_path(raw, key, error);
 }
 
+/* A prefix may end with a '/', as directories do: "orders/" is "orders". */
+static struct kx_slice key_of_prefix(struct kx_slice raw,
+                                     enum parameter parameter)
+{
+    bool ends = raw.size > 1 && raw.data[raw.size - 1] == '/';
+    return kx_slice(raw.data,
+                    raw.size - (ends && parameter == PARAMETER_PREFIX));
+}
+
 bool query_params_key(const struct query_params *query,
                       enum parameter parameter, struct kx_buffer *key,
                       struct input_error *error)
@@ -437,8 +446,8 @@ bool query_params_key(const struct query_params *query,
     kx_buffer_init(&text, query->memory);
     if (!query_params_text(query, parameter, &text, error))
         return false;
-    struct kx_slice raw = query->raw[parameter];
-    bool done = read_key(raw, kx_buffer_slice(&text), key, error);
+    bool done = read_key(key_of_prefix(query->raw[parameter], parameter),
+                         kx_buffer_slice(&text), key, error);
     kx_buffer_free(&text);
     if (!done) {
         error->parameter = kx_text(NAMES[parameter]);

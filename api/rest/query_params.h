@@ -156,8 +156,9 @@ bool query_params_share(const struct query_params *query, double *share_out,
 
 /* Appends the parts of a given key parameter: a JSON array if it begins with
  * '[' after decoding, otherwise path syntax, read raw as in a path. An
- * ambiguous %2F (a '/' in a part, or an encoded separator) is an error. An
- * empty value is the key without parts. The error names the parameter. */
+ * ambiguous %2F (a '/' in a part, or an encoded separator) is an error. A
+ * prefix in path syntax may end with one '/'. An empty value is the key without
+ * parts. The error names the parameter. */
 bool query_params_key(const struct query_params *query,
                       enum parameter parameter, struct kx_buffer *key,
                       struct input_error *error);

@@ -120,6 +120,41 @@ header Kindex-Advice ''
 found "$rare" "index=$name" >"$work/out"
 header Kindex-Advice ''
 
+test_case 'a condition has a short form, in addresses and on the command line'
+short() {
+    request GET "/list?prefix=w/&keys=true&where=$1"
+    [ "$status" = 200 ] || expect 200
+    value '[.entries[].key[-1] | tostring] | join(" ")'
+}
+is equal "$(short 's=a')" 1
+is 'equal to a number' "$(short 'n=2')" '2 7'
+is 'equal to a text of digits' "$(short 'n=%222%22')" 4
+is 'not equal' "$(short 'n!=2')" '1 3 4 5 6'
+is null "$(short 's=null')" 2
+is 'a range' "$(short 'n%3E1,n%3C=3.5')" '2 3 7'
+is 'a range, not escaped' "$(short 'n>1,n<=3.5')" '2 3 7'
+is 'a path of two' "$(short 't/u=true')" 1
+is 'a pointer' "$(short '/t/u=true,/n%3E=1')" 1
+is 'nothing' "$(short 's=')" ''
+request PUT /kv/commas/1 '{"s":"a,b\"","t":"x"}'
+is 'a quoted text' "$("$KINDEX" ls commas/ --where 's="a,b\"",t=x' -o raw --url "$url")" commas/1
+for where in s 's%3E' '=1' 's=a,' 's=a,,t=b' 's="a"b"' 's="a'; do
+    answers 400 bad-parameter GET '/list?prefix=w' '' -G --data-urlencode "where=$where"
+    field .parameter where
+done
+"$KINDEX" index add w_open w/ n --where 's=a,n>=1' --dry-run --url "$url" >"$work/out"
+is 'the declaration' "$(jq -c '.declaration | [.prefix, .where]' "$work/out")" '[["w"],[{"path":"/s","eq":"a"},{"path":"/n","ge":1}]]'
+"$KINDEX" index add w_open w n --where nothing --url "$url" 2>"$work/complaint"
+is 'the status' "$? $(grep -c 'neither a condition' "$work/complaint")" '2 1'
+
+test_case 'a prefix may end with a slash, a key may not'
+gives .count 7 GET '/count?prefix=w/'
+gives .count 7 GET '/count?prefix=%5B%22w%22%5D'
+for query in 'list?prefix=w//' 'list?prefix=/' 'list?start=w/' 'list?prefix=w%2F' 'tree?prefix=w//'; do
+    answers 400 bad-key GET "/$query"
+done
+answers 400 bad-key GET /kv/w/
+
 test_case 'an invalid condition is refused, and the error points into it'
 for where in x '' '[]' '{}' '{"path":"/n"}' '{"path":"n","eq":1}' '{"path":"/n","equals":1}' \
     '{"path":"/n","gt":null}' '{"key":1,"eq":1}' '{"path":"/n","eq":{}}' '1' '{"path":"/n","eq":1'; do

@@ -217,6 +217,62 @@ is 'the problem' "$(grep -c 'all changes after versionstamp' "$work/complaint")"
 "$KINDEX" watch --url "$url" --since "$place" docs/a >"$work/seen" 2>"$work/complaint"
 is 'the status' $? 2
 
+test_case 'kindex watch --state copies each change once, however often it is killed'
+declare_index '{"name":"copied","prefix":["source"],"fields":[{"versionstamp":true}],"tombstones":"7d"}'
+copy=$work/copy state=$work/copy.state
+begin_copy() {
+    "$KINDEX" watch --url "$url" --index copied --file "$copy" --state "$state" 2>"$work/complaint" &
+    copier=$!
+}
+has_lines() { [ "$(wc -l <"$copy")" -ge "$1" ]; }
+for round in {1..4}; do
+    begin_copy
+    for i in {1..30}; do
+        echo "{\"key\":[\"source\",\"$round-$i\"],\"value\":$i}"
+    done >"$work/lines"
+    answers 200 POST /bulk "@$work/lines" --header 'Content-Type: application/x-ndjson'
+    request PUT "/kv/source/$round" '"last"'
+    wait_until has_lines $((round * 31 - 10))
+    { kill -KILL $copier && wait $copier; } 2>"$work/null"
+    printf '{"key":["source","torn' >>"$copy"
+done
+begin_copy
+wait_until has_lines 124
+request DELETE /kv/source/4
+wait_until has_lines 125
+is 'the last line' "$(tail -n 1 "$copy" | jq -c '[.key, .deleted]')" '[["source","4"],true]'
+noted() { [ "$(jq .bytes "$state")" = "$(stat -c %s "$copy")" ]; }
+wait_until noted
+"$KINDEX" watch --url "$url" --index copied --file "$copy" --state "$state" 2>"$work/complaint"
+is 'a second copy to the file' "$? $(grep -c 'in use by another program' "$work/complaint")" '1 1'
+{ kill -KILL $copier && wait $copier; } 2>"$work/null"
+request GET '/list?index=copied&limit=1000'
+is 'a line of each change' "$(jq -c .key "$copy" | sort | uniq -c | awk '$1 != 1' | wc -l) $(wc -l <"$copy")" '1 125'
+is 'the lines' "$(jq -c 'select(.key != ["source","4"])' "$copy" | sha256sum)" \
+    "$(value '.entries[] | select(.key != ["source","4"])' | sha256sum)"
+
+test_case 'a copy that cannot be continued is refused, and stays as it is'
+before=$(sha256sum <"$copy")
+refused() {
+    "$KINDEX" watch --url "$url" "${@:2}" >"$work/seen" 2>"$work/complaint"
+    is "the status of ${*:2}" "$? $(grep -c "$1" "$work/complaint")" "$expected 1"
+}
+expected=1
+refused 'of another watch' --index feeds --prefix bob --file "$copy" --state "$state"
+refused 'is not empty, but' --index copied --file "$copy" --state "$work/no.state"
+refused 'is not the state file' --index copied --file "$work/other" --state "$copy"
+refused 'is shorter than' --index copied --file "$work/other" --state "$state"
+refused 'Is a directory' --index copied --file "$work" --state "$state"
+expected=2
+refused 'need each other' --index copied --state "$state"
+refused 'needs --index' docs/a --file "$copy" --state "$state"
+refused 'excludes --since' --index copied --file "$copy" --state "$state" --since 00000000000000010000
+refused 'lines of JSON' --index copied --file "$copy" --state "$state" -o raw
+is 'the copy' "$(sha256sum <"$copy")" "$before"
+printf '{"index":"short","prefix":null,"id":"%s","bytes":0}' "$place" >"$work/gone.state"
+expected=3
+refused 'Remove the files of --file and --state' --index short --file "$work/gone" --state "$work/gone.state"
+
 test_case 'a token needs watch for the prefix of the index'
 make_token() {
     request POST /tokens "$1" --header "Authorization: Bearer $admin"

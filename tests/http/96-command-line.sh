@@ -432,6 +432,18 @@ is field "$(jq -c .declaration.fields "$work/out")" '[{"path":"/tags","each":tru
 kindex index add by_tag users tags:desc /n:x:asc key:1:desc --each tags --missing null --dry-run
 ends 0
 is 'the declaration' "$(jq -c '.declaration | [.fields, .missing]' "$work/out")" '[[{"path":"/tags","each":true,"order":"desc"},{"path":"/n:x"},{"key":1,"order":"desc"}],"null"]'
+kindex index add by_tag users --changes --dry-run
+ends 0
+is 'the fields' "$(jq -c .declaration.fields "$work/out")" '[{"versionstamp":true}]'
+kindex index add by_tag users tags --changes --tombstones 7d --dry-run
+ends 0
+is 'the declaration' "$(jq -c '.declaration | [.fields, .tombstones]' "$work/out")" '[[{"path":"/tags"},{"versionstamp":true}],"7d"]'
+kindex index add -f "$work/by_age" --changes
+ends 2
+complains '--file excludes'
+kindex index add by_tag users tags --tombstones 7d --dry-run
+ends 1
+complains versionstamp
 kindex index add by_tag users key:1:down
 ends 2
 kindex index add by_tag users tags --each tag

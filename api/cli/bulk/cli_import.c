@@ -25,6 +25,7 @@
 #include "cli/bulk/cli_ndjson.h"
 #include "cli/bulk/cli_pipeline.h"
 #include "cli/bulk/cli_sqlite.h"
+#include "cli/cli_files.h"
 #include "cli/cli_progress.h"
 
 /* One line: the byte in decimal, the hash in hexadecimal digits. */
@@ -55,29 +56,14 @@ static int cli_import_state_read(const char *path,
     return status;
 }
 
-/* Writes a new file, then renames it over the old one. */
-static bool replace(const char *path, const struct cli_pipeline_place *place)
-{
-    char part[4096];
-    errno = ENAMETOOLONG;
-    if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
-        return false;
-    FILE *file = fopen(part, "w");
-    if (file == NULL)
-        return false;
-    bool written = fprintf(file, "%" PRIu64 " %016" PRIx64 "\n", place->at,
-                           place->hash) > 0;
-    written = fclose(file) == 0 && written;
-    return written && rename(part, path) == 0;
-}
-
-/* Replaces the whole file atomically. Returns CLI_OK, or CLI_ERROR after
- * printing why. */
+/* Replaces the state file. Returns CLI_OK, or CLI_ERROR after printing why. */
 static int cli_import_state_write(const char *path,
                                   const struct cli_pipeline_place *place)
 {
-    return replace(path, place) ? CLI_OK
-                                : cli_fail("%s: %s", path, strerror(errno));
+    char line[64];
+    snprintf(line, sizeof line, "%" PRIu64 " %016" PRIx64 "\n", place->at,
+             place->hash);
+    return cli_file_replace(path, kx_text(line)) ? CLI_OK : CLI_ERROR;
 }
 
 struct importing {
@@ -120,14 +106,14 @@ static bool read_keys(struct importing *importing)
     kx_buffer_init(&importing->key, cli->memory);
     kx_buffer_init(&importing->queue, cli->memory);
     if (cli->queue_to != NULL &&
-        !cli_read_key(cli, cli->queue_to, &importing->queue))
+        !cli_read_prefix(cli, cli->queue_to, &importing->queue))
         return false;
     if (cli->from_key != NULL &&
         !cli_read_key(cli, cli->from_key, &importing->from))
         return false;
     if (cli->prefix == NULL)
         return true;
-    if (!cli_read_key(cli, cli->prefix, &key))
+    if (!cli_read_prefix(cli, cli->prefix, &key))
         return false;
     importing->prefix_size = key.size;
     kx_key_to_json(kx_buffer_slice(&key), &importing->prefix);

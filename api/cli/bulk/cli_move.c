@@ -958,7 +958,8 @@ int cli_move(struct cli *cli)
     if (moving == NULL)
         return cli_fail("memory ran out");
     begin_moving(moving, cli);
-    if (cli->prefix != NULL && !cli_read_key(cli, cli->prefix, &moving->prefix))
+    if (cli->prefix != NULL &&
+        !cli_read_prefix(cli, cli->prefix, &moving->prefix))
         return CLI_MISUSE;
     if (!make_header(moving))
         return CLI_ERROR;

@@ -9,6 +9,7 @@
 #include "cli/cli_show.h"
 #include "cli/cli_terminal.h"
 #include "cli/commands/cli_index.h"
+#include "rest/where_text.h"
 
 /* "email" is short for the pointer "/email". */
 static void add_pointer(struct kx_buffer *out, struct kx_slice name)
@@ -81,6 +82,16 @@ static void add_totals(const struct cli *cli, struct kx_buffer *out)
     kx_add_text(out, cli->sums != NULL ? "]}}" : "}}");
 }
 
+/* Appends a member, unless text is NULL. */
+static void add_string(struct kx_buffer *out, const char *name,
+                       const char *text)
+{
+    if (text == NULL)
+        return;
+    kx_add_text(out, name);
+    kx_json_escape(kx_text(text), out);
+}
+
 /* A field as it was written: its name, and after a colon its order. */
 struct field_word {
     struct kx_slice name;
@@ -120,25 +131,23 @@ static void add_field(const struct cli *cli, const char *word,
         if (cli->each != NULL && same_member(cli->each, field.name))
             kx_add_text(out, ",\"each\":true");
     }
-    if (cli->fold != NULL) {
-        kx_add_text(out, ",\"fold\":");
-        kx_json_escape(kx_text(cli->fold), out);
-    }
-    if (field.order != NULL) {
-        kx_add_text(out, ",\"order\":");
-        kx_json_escape(kx_text(field.order), out);
-    }
+    add_string(out, ",\"fold\":", cli->fold);
+    add_string(out, ",\"order\":", field.order);
     kx_add_byte(out, '}');
 }
 
-/* Appends the fields from this word on. */
+/* Appends the fields from this word on, and the last field of an index of
+ * changes. */
 static void add_fields(const struct cli *cli, int first, struct kx_buffer *out)
 {
     kx_add_text(out, ",\"fields\":[");
     for (int i = first; i < cli->count; i++) {
-        if (i > first)
-            kx_add_byte(out, ',');
+        kx_add(out, ",", i > first);
         add_field(cli, cli->words[i], out);
+    }
+    if (cli->changes) {
+        kx_add(out, ",", cli->count > first);
+        kx_add_text(out, "{\"versionstamp\":true}");
     }
     kx_add_byte(out, ']');
 }
@@ -147,7 +156,7 @@ static bool add_prefix(const struct cli *cli, struct kx_buffer *out)
 {
     struct kx_buffer key;
     kx_buffer_init(&key, cli->memory);
-    if (!cli_read_key(cli, cli->words[1], &key))
+    if (!cli_read_prefix(cli, cli->words[1], &key))
         return false;
     kx_key_to_json(kx_buffer_slice(&key), out);
     return true;
@@ -162,6 +171,16 @@ static void add_member(struct kx_buffer *out, const char *name,
     kx_add_text(out, json);
 }
 
+/* Appends --where as JSON; null removes a condition. Returns false if the text
+ * is neither null nor a condition. */
+static bool add_where(const struct cli *cli, struct kx_buffer *out)
+{
+    bool removes = strcmp(cli->where, "null") == 0;
+    if (removes)
+        kx_add_text(out, cli->where);
+    return removes || where_text_read(kx_text(cli->where), out);
+}
+
 /* Appends the members for which options were given. The server fills in its
  * defaults for the others. */
 static void add_rest(const struct cli *cli, struct kx_buffer *out)
@@ -171,17 +190,18 @@ static void add_rest(const struct cli *cli, struct kx_buffer *out)
     add_member(out, ",\"depth\":", cli->depth > 0 ? depth : NULL);
     add_member(out, ",\"unique\":", cli->unique ? "true" : NULL);
     add_member(out, ",\"adopt\":", cli->adopt ? "true" : NULL);
-    add_member(out, ",\"where\":", cli->where);
+    if (cli->where != NULL) {
+        kx_add_text(out, ",\"where\":");
+        add_where(cli, out);
+    }
     if (cli->store != NULL) {
         kx_add_text(out, ",\"store\":");
         add_store(cli->store, out);
     }
     if (has_totals(cli))
         add_totals(cli, out);
-    if (cli->missing != NULL) {
-        kx_add_text(out, ",\"missing\":");
-        kx_json_escape(kx_text(cli->missing), out);
-    }
+    add_string(out, ",\"missing\":", cli->missing);
+    add_string(out, ",\"tombstones\":", cli->tombstones);
 }
 
 static bool make_declaration(const struct cli *cli, struct kx_buffer *out)
@@ -208,6 +228,19 @@ static bool is_json(const struct cli *cli, const char *what,
     return false;
 }
 
+static bool is_condition(const struct cli *cli)
+{
+    struct kx_buffer json;
+    kx_buffer_init(&json, cli->memory);
+    if (add_where(cli, &json))
+        return is_json(cli, "--where", kx_buffer_slice(&json));
+    cli_misuse(cli,
+               "--where: \"%s\" is neither a condition such as "
+               "status=open nor JSON",
+               cli->where);
+    return false;
+}
+
 static bool each_is_field(const struct cli *cli, int first)
 {
     for (int i = first; i < cli->count; i++)
@@ -228,7 +261,7 @@ static bool is_number(const struct cli *cli, const char *word)
  * names a field. Fields begin with word number `first`. */
 static bool check_words(const struct cli *cli, int first)
 {
-    if (cli->where != NULL && !is_json(cli, "--where", kx_text(cli->where)))
+    if (cli->where != NULL && !is_condition(cli))
         return false;
     for (int i = first; i < cli->count; i++)
         if (!is_number(cli, cli->words[i]))
@@ -247,7 +280,8 @@ static bool declares(const struct cli *cli)
 {
     return cli->count > 0 || cli->unique || cli->adopt || cli->depth > 0 ||
            cli->store != NULL || cli->missing != NULL || cli->where != NULL ||
-           cli->fold != NULL || cli->each != NULL || has_totals(cli);
+           cli->fold != NULL || cli->each != NULL || has_totals(cli) ||
+           cli->changes || cli->tombstones != NULL;
 }
 
 static int read_file(struct cli *cli, struct kx_buffer *body)
@@ -264,7 +298,7 @@ static int read_declaration(struct cli *cli, struct kx_buffer *body)
     kx_buffer_init(body, cli->memory);
     if (cli->file != NULL)
         return read_file(cli, body);
-    if (cli->count < (has_totals(cli) ? 2 : 3))
+    if (cli->count < (has_totals(cli) || cli->changes ? 2 : 3))
         return cli_misuse(cli,
                           "name, prefix and a field, or --file, are missing");
     return check_words(cli, 2) && make_declaration(cli, body) ? CLI_OK
@@ -314,7 +348,7 @@ static void add_patch(const struct cli *cli, struct kx_buffer *out)
     kx_json_escape(kx_text(cli->words[0]), out);
     if (cli->not_unique)
         kx_add_text(out, ",\"unique\":false");
-    if (cli->count > 1)
+    if (cli->count > 1 || cli->changes)
         add_fields(cli, 1, out);
     add_rest(cli, out);
     kx_add_byte(out, '}');
@@ -325,7 +359,7 @@ static bool changes(const struct cli *cli)
 {
     return cli->count > 1 || cli->unique || cli->not_unique || cli->depth > 0 ||
            cli->store != NULL || cli->missing != NULL || cli->where != NULL ||
-           has_totals(cli);
+           has_totals(cli) || cli->changes || cli->tombstones != NULL;
 }
 
 /* Sends the migration and shows its progress until the index is ready or

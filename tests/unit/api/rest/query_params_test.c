@@ -104,6 +104,7 @@ static const struct {
     const char *key; /* JSON; NULL: refused */
 } KEYS[] = {
     {"prefix=users", "[\"users\"]"},
+    {"prefix=users/", "[\"users\"]"},
     {"prefix=users/=42", "[\"users\",42]"},
     {"prefix=files/a%2Fb", "[\"files\",\"a/b\"]"},
     {"prefix=files/%3D1", "[\"files\",\"=1\"]"},
@@ -115,7 +116,9 @@ static const struct {
     /* A '/' of the part, or a separator that a library encoded? */
     {"prefix=users%2F42", NULL},
     {"prefix=%3D42", NULL},
-    {"prefix=users/", NULL},
+    {"prefix=a%2Fb/", NULL},
+    {"prefix=users//", NULL},
+    {"prefix=/", NULL},
     {"prefix=a%zz", NULL},
     {"prefix=%ff", NULL},
     {"prefix=[1", NULL},
