@@ -165,11 +165,11 @@ void cors_expose(const struct request *request, struct reply *reply)
         return;
     }
     reply_header(reply, "Access-Control-Allow-Origin", request->caller.origin);
-    reply_header(
-        reply, "Access-Control-Expose-Headers",
-        "Content-Location, ETag, Idempotency-Replayed, Kindex-Advice, "
-        "Kindex-At, Kindex-Expires-At, Kindex-Not-Indexed, Link, Location, "
-        "Preference-Applied, RateLimit, RateLimit-Policy, "
-        "Retry-After, Server-Timing, "
-        "X-Request-Id");
+    reply_header(reply, "Access-Control-Expose-Headers",
+                 "Content-Location, ETag, Idempotency-Replayed, Kindex-Advice, "
+                 "Kindex-At, Kindex-Expires-At, Kindex-Expires-At-Text, "
+                 "Kindex-Not-Indexed, Link, Location, "
+                 "Preference-Applied, RateLimit, RateLimit-Policy, "
+                 "Retry-After, Server-Timing, "
+                 "X-Request-Id");
 }

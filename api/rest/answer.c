@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <talloc.h>
+#include <time.h>
 
 #include "rest/conditions.h"
 #include "rest/entryjson.h"
@@ -81,6 +82,21 @@ static void send_bytes(struct request *request, struct reply *reply,
     kx_add_slice(&reply->body, value->data);
 }
 
+/* Adds the headers of an expiry: a number, and as text unless its year has more
+ * than four digits. */
+static void add_expiry(struct request *request, struct reply *reply, int64_t ms)
+{
+    struct tm parts;
+    char moment[32];
+    time_t seconds = ms / 1000;
+    reply_headerf(request, reply, "Kindex-Expires-At", "%" PRId64, ms);
+    if (gmtime_r(&seconds, &parts) == NULL || parts.tm_year > 9999 - 1900)
+        return;
+    strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%S", &parts);
+    reply_headerf(request, reply, "Kindex-Expires-At-Text", "%s.%03dZ", moment,
+                  (int)(ms % 1000));
+}
+
 void answer_value(struct request *request, struct reply *reply,
                   const struct kx_entry *entry, const struct projection *fields)
 {
@@ -88,8 +104,7 @@ void answer_value(struct request *request, struct reply *reply,
     if (!entry->reduced)
         answer_etag(reply, entry->stamp);
     if (entry->expires_at_ms != 0)
-        reply_headerf(request, reply, "Kindex-Expires-At", "%" PRId64,
-                      entry->expires_at_ms);
+        add_expiry(request, reply, entry->expires_at_ms);
     if (fields->count == 0 && entry->value.encoding == KX_BYTES)
         send_bytes(request, reply, &entry->value);
     else if (fields->count > 0

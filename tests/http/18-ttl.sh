@@ -53,6 +53,7 @@ for key in at/=1 at/=2 at/=3; do
     header Kindex-Expires-At 9007199254740991
     request GET "/kv/$key"
     header Kindex-Expires-At 9007199254740991
+    header Kindex-Expires-At-Text ''
     answers 304 GET "/kv/$key" '' -H "If-None-Match: $(header_value ETag)"
     header Kindex-Expires-At 9007199254740991
 done
@@ -62,6 +63,7 @@ request GET /kv/session/1
 header Kindex-Expires-At ''
 request HEAD /kv/session/1
 header Kindex-Expires-At ''
+header Kindex-Expires-At-Text ''
 
 test_case 'a write can keep the expiry of its entry with ttl=keep, or remove it with ttl=none'
 answers 200 PUT '/kv/at/=1?ttl=keep' '"other"'
@@ -84,6 +86,7 @@ header Kindex-Expires-At 9007199254740991
 request GET /kv/kept
 body_is 3
 header Kindex-Expires-At 4000000000123
+header Kindex-Expires-At-Text 2096-10-02T07:06:40.123Z
 request GET /kv/at/=3
 header Kindex-Expires-At ''
 request PUT '/kv/kept?ttl=none' 4
