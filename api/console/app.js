@@ -13,6 +13,8 @@ const lazy = (load) => async (app) => (await load()).open(app);
 const PAGES = {
   data: { name: 'Data', open: openData, scopes: ['list', 'read'] },
   indexes: { name: 'Indexes', open: lazy(() => import('./indexes.js')), scopes: ['read'] },
+  rules: { name: 'Rules', open: lazy(() => import('./rules.js')), scopes: ['read'] },
+  queues: { name: 'Queues', key: 'u', open: lazy(() => import('./queues.js')), scopes: ['list'] },
   query: { name: 'Query', open: lazy(() => import('./query.js')), scopes: ['list'] },
   watch: { name: 'Watch', open: lazy(() => import('./watch.js')), scopes: ['watch'] },
   server: { name: 'Server', open: lazy(() => import('./server.js')), scopes: ['monitor', 'admin'] },
@@ -22,7 +24,7 @@ const sees = (id) => PAGES[id].scopes === null || may(...PAGES[id].scopes);
 const HEALTH_MS = 5000;
 const IDLE_MS = 30 * 60 * 1000; // without a key or a click the token is forgotten
 
-const KEYS = [['/ or Ctrl K', 'find a key, a value, an index, a page or a command'], ['g d', 'Data; g and the first letter of any page'],
+const KEYS = [['/ or Ctrl K', 'find a key, a value, an index, a page or a command'], ['g d', 'Data; g and the first letter of any page, g u for Queues'],
   ['↑ ↓ Page Home End', 'move in the tree or the list'], ['→ ←', 'open and close in the tree'],
   ['Enter', 'from the tree to the list, from the list into the entry'], ['e', 'edit the entry'],
   ['Ctrl S', 'save'], ['n', 'new'], ['w', 'watch what the list shows'], ['Esc', 'one pane back'], ['?', 'these keys']];
@@ -32,7 +34,7 @@ const health = h('span.health', { role: 'status' });
 const outButton = h('button.plain', { type: 'button', hidden: true, 'aria-label': 'Sign out', onclick: () => leaveServer() }, icon('out'));
 const themeButton = h('button.plain', { type: 'button', onclick: () => nextTheme() });
 const nav = h('nav.pages', { 'aria-label': 'Pages' }, Object.entries(PAGES).map(([id, { name }]) =>
-  h('a', { href: `#/${id}`, id: `nav-${id}` }, icon(id), h('span', {}, name))));
+  h('a', { href: `#/${id}`, id: `nav-${id}`, title: name }, icon(id), h('span', {}, name))));
 const box = h('input', { id: 'goto', type: 'search', spellcheck: false, autocomplete: 'off', placeholder: 'Find or go to', role: 'combobox',
   'aria-label': 'Find a key, a value, an index, a page or a command', 'aria-expanded': 'false', 'aria-controls': 'found', 'aria-autocomplete': 'list',
   onfocus: () => search().then((one) => one.open()),
@@ -73,7 +75,7 @@ function go(hash) {
 // What the box offers besides keys and values: [name, icon, run].
 function commands() {
   const pages = Object.entries(PAGES).filter(([id]) => sees(id)).map(([id, { name }]) => [name, id, () => go(`#/${id}`)]);
-  const make = [['New entry', 'data', 'write'], ['New index', 'indexes', 'index'], ['New access token', 'access', 'admin'], ['Import entries', 'data', 'write']]
+  const make = [['New entry', 'data', 'write'], ['New index', 'indexes', 'index'], ['New rule', 'rules', 'index'], ['New queue', 'queues', 'index'], ['New access token', 'access', 'admin'], ['Import entries', 'data', 'write']]
     .filter(([, id, scope]) => sees(id) && may(scope))
     .map(([name, id]) => [name, name.startsWith('Import') ? 'up' : 'plus', () => onPage(id, name.startsWith('Import') ? 'file' : 'n')]);
   return [...pages, ...make, ['Switch between light and dark', themeButton.dataset.theme, nextTheme], ['Show all keys', 'keys', showKeys],
@@ -215,7 +217,7 @@ function single(event) {
   const wasChord = chord;
   chord = pressed === 'g';
   if (wasChord) {
-    const id = Object.keys(PAGES).find((page) => page[0] === pressed);
+    const id = Object.keys(PAGES).find((page) => (PAGES[page].key ?? page[0]) === pressed);
     if (id && sees(id)) return () => { location.hash = `#/${id}`; };
   }
   if (pressed === '?') return showKeys;

@@ -47,12 +47,15 @@ enum {
     X(pages, "pages.js", JS)                                                   \
     X(prefix, "prefix.js", JS)                                                 \
     X(query, "query.js", JS)                                                   \
+    X(queues, "queues.js", JS)                                                 \
     X(rows, "rows.js", JS)                                                     \
+    X(rules, "rules.js", JS)                                                   \
     X(search, "search.js", JS)                                                 \
     X(server, "server.js", JS)                                                 \
     X(service, "service.js", JS)                                               \
     X(session, "session.js", JS)                                               \
     X(signin, "signin.js", JS)                                                 \
+    X(split, "split.js", JS)                                                   \
     X(store, "store.js", JS)                                                   \
     X(stored, "stored.js", JS)                                                 \
     X(tree, "tree.js", JS)                                                     \

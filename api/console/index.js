@@ -1,5 +1,5 @@
 // One index: its declaration, its conflicts with a way out, its verification.
-import { h, fill, count, isTyping } from './dom.js';
+import { h, fill, count } from './dom.js';
 import { get, post, send } from './api.js';
 import { may } from './session.js';
 import { format, stringify } from './json.js';
@@ -8,6 +8,7 @@ import { confirm } from './dialog.js';
 import { change, pace } from './change.js';
 import { duplicates } from './duplicates.js';
 import { showValues } from './values.js';
+import { tabbed } from './split.js';
 
 const POLL_MS = 300;
 
@@ -54,49 +55,26 @@ export async function openIndex(host, name, { gone }) {
     fill(host, h('p.empty', {}, error.text ?? error.message));
     return null;
   }
-  const panel = h('div.pane', { role: 'tabpanel', id: 'panel', tabIndex: 0, 'aria-labelledby': 'tab-Values' });
   const deleted = []; // entries, while this index is shown
-  const tabs = [['Values', () => showValues(panel, index)],
-    ...(index.unique ? [['Conflicts', () => duplicates(panel, name, deleted)]] : []),
-    ...(may('index') ? [['Verify', () => verification(panel, name)],
-      ['Change', () => change(panel, index, () => again('Change'))], ['Pace', () => pace(panel, index, () => again('Pace'))]] : []),
-    ['Declaration', () => declaration(panel, index)]];
-  const buttons = tabs.map(([title]) => h('button', { type: 'button', role: 'tab', id: `tab-${title}`,
-    'aria-controls': 'panel', onclick: () => show(title) }, title));
-  const list = h('div.tabs', { role: 'tablist', 'aria-label': 'About the index', onkeydown: (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const at = (buttons.findIndex((button) => button === document.activeElement) + step + tabs.length) % tabs.length;
-    show(tabs[at][0]);
-    buttons[at].focus();
-  } }, buttons);
-  let shown;
+  const all = [['Values', (panel) => showValues(panel, index)],
+    ...(index.unique ? [['Conflicts', (panel) => duplicates(panel, name, deleted)]] : []),
+    ...(may('index') ? [['Verify', (panel) => verification(panel, name)],
+      ['Change', (panel) => change(panel, index, () => again('Change'))], ['Pace', (panel) => pace(panel, index, () => again('Pace'))]] : []),
+    ['Declaration', (panel) => declaration(panel, index)]];
+  const state = h(`span.state.${index.state}`, {}, index.state);
+  const head = h('header.bar', {}, h('h2', {}, name), state, h('span.grow'), may('index')
+    ? h('button.danger', { type: 'button', onclick: () => drop(name, gone) }, 'Drop') : null);
+  const tabs = await tabbed(host, head, 'About the index', all, index.state === 'conflicted' && index.unique ? 'Conflicts' : 'Values');
   // Reads the index again, and shows a tab of it.
   async function again(title) {
     index = await get(`/indexes/${encodeURIComponent(name)}`);
-    await show(title);
+    await tabs.show(title);
   }
-  async function show(title) {
-    shown = title;
-    tabs.forEach(([other], i) => {
-      buttons[i].setAttribute('aria-selected', String(other === title));
-      buttons[i].tabIndex = other === title ? 0 : -1;
-    });
-    panel.setAttribute('aria-labelledby', `tab-${title}`);
-    try { await tabs.find(([other]) => other === title)[1](); } catch (error) {
-      fill(panel, h('p.bad', {}, error.text ?? error.message));
-    }
-  }
-  const state = h(`span.state.${index.state}`, {}, index.state);
-  fill(host, h('header.bar', {}, h('h2', {}, name), state, h('span.grow'), may('index')
-    ? h('button.danger', { type: 'button', onclick: () => drop(name, gone) }, 'Drop') : null), list, panel);
-  await show(index.state === 'conflicted' ? 'Conflicts' : 'Values');
-  if (index.state !== 'conflicted' && !isTyping()) buttons[0].focus();
   return { changed(now) {
     const other = state.textContent !== now.state;
     state.className = `state ${now.state}`;
     state.textContent = index.state = now.state;
-    if (other && shown === 'Values') show('Values');
-    if (shown === 'Change' && ('migration' in now || index.migration)) again('Change');
+    if (other && tabs.shown === 'Values') tabs.show('Values');
+    if (tabs.shown === 'Change' && ('migration' in now || index.migration)) again('Change');
   } };
 }

@@ -11,8 +11,8 @@ const GROUPS_MAX = 10000; // which the server adds up in one answer
 const numbers = (texts) => texts.map((text) => h('td.num', {}, text));
 const line = (title, texts) => h('tr', {}, h('th', { scope: 'row' }, title), numbers(texts));
 
-// A table that grows by pages; read(cursor) resolves to {rows, cursor}.
-async function table(host, { head, foot, read }) {
+// A table that grows by pages. head: [title, class]; read(cursor) resolves to {rows, cursor}.
+export async function table(host, { head, foot, read, empty = 'The index has no entries.' }) {
   const body = h('tbody');
   let cursor;
   const add = async () => {
@@ -23,13 +23,13 @@ async function table(host, { head, foot, read }) {
   };
   const more = h('button', { type: 'button', onclick: add }, 'More');
   await add();
-  const titles = head.map((text, i) => h(i > 0 ? 'th.num' : 'th', { scope: 'col' }, text));
-  fill(host, body.childElementCount === 0 ? h('p', {}, 'The index has no entries.')
+  const titles = head.map(([text, kind = '']) => h(`th${kind}`, { scope: 'col' }, text));
+  fill(host, body.childElementCount === 0 ? h('p', {}, empty)
     : [h('table', {}, h('thead', {}, h('tr', {}, titles)), body, foot ? h('tfoot', {}, foot) : null), more]);
 }
 
 function values(host, { name }) {
-  return table(host, { head: ['Value', 'Entries'], read: async (cursor) => {
+  return table(host, { head: [['Value'], ['Entries', '.num']], read: async (cursor) => {
     const page = await get('/tree' + query({ index: name, limit: PAGE, cursor }));
     return { cursor: page.cursor, rows: page.children.map(({ key, entry, below, exact }) =>
       line(keyParts(key.slice(-1)), [below === null ? '?' : about(below + entry, exact)])) };
@@ -44,7 +44,7 @@ async function totals(host, { name, store, fields, entries }) {
     const all = await get('/aggregate' + query({ index: name }));
     foot = line(`All ${count(all.groups)}`, texts(all));
   }
-  await table(host, { head: ['Group', 'Entries', ...sums.map((path) => `Sum of ${path}`)], foot, read: async (cursor) => {
+  await table(host, { head: [['Group'], ['Entries', '.num'], ...sums.map((path) => [`Sum of ${path}`, '.num'])], foot, read: async (cursor) => {
     const page = await get('/list' + query({ index: name, limit: PAGE, cursor }));
     return { cursor: page.cursor, rows: page.entries.map(({ key, value }) =>
       line(key.length > 1 ? h('span.crumbs', {}, keyParts(key.slice(1))) : 'All', texts(value))) };

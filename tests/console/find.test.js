@@ -88,7 +88,7 @@ async function hold(page, pattern) {
   const open = new Promise((resolve) => { release = resolve; });
   await page.route(pattern, async (route) => {
     await open;
-    await route.continue().catch(() => {}); // the page may have aborted it
+    await route.fallback().catch(() => {}); // the page may have aborted it
   });
   return { asked: page.waitForRequest(pattern), release };
 }

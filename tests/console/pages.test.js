@@ -442,8 +442,8 @@ test('journey 10: a token for an app', async () => {
   await limited.key('Enter');
   await ready(limited);
   assert.deepEqual(await limited.locator('.tree > li').allInnerTexts().then((all) => all.map((text) => text.split(/\s/)[0])), ['users']);
-  assert.deepEqual(await limited.locator('nav[aria-label=Pages] a:visible').allInnerTexts(), ['Data', 'Indexes', 'Query', 'Access']);
-  for (const id of ['indexes', 'query', 'access', 'data']) {
+  assert.deepEqual(await limited.locator('nav[aria-label=Pages] a:visible').allInnerTexts(), ['Data', 'Indexes', 'Rules', 'Queues', 'Query', 'Access']);
+  for (const id of ['indexes', 'rules', 'queues', 'query', 'access', 'data']) {
     await limited.goto(`${base}/console#/${id}`);
     await limited.locator(`#nav-${id}[aria-current]`).waitFor();
   }
@@ -464,7 +464,7 @@ test('an address of no page, key or index shows a page and throws nothing', () =
 test('help closes with Escape, and / goes to a key from every page', () => withConsole(async ({ open }) => {
   const page = await open();
   await ready(page);
-  for (const id of ['data', 'indexes', 'query', 'watch', 'server', 'access']) {
+  for (const id of ['data', 'indexes', 'rules', 'queues', 'query', 'watch', 'server', 'access']) {
     await page.goto(page.url().replace(/#.*|$/, `#/${id}`));
     await page.locator(`#nav-${id}[aria-current]`).waitFor();
     await page.locator('main h2').first().waitFor();

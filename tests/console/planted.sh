@@ -24,6 +24,10 @@ planted find.test.js 'taken back within 30 seconds' 'AssertionError.*\{.n.:1\}|w
 planted find.test.js 'found by the e-mail' 'waiting for .*User7@x.org' search.js 'answers({ state, fields, prefix, store }) {' 'answers({ state, fields, prefix, store }) { return false;'
 planted find.test.js 'a filter above a list' 'waiting for .*30 entries' filter.js 'if (date) return { ge: text, lt: next(date) };' ''
 planted find.test.js 'a file of entries' 'waiting for .*2 entries stored, 2 lines' import.js "slice(line).join" "slice(line + 1).join"
+planted find.test.js 'no late answer' 'AssertionError' search.js ' || document.activeElement !== this.box' ''
+planted find.test.js 'takes no focus' 'AssertionError.*server' server.js 'if (!isTyping()) ' ''
+planted rules.test.js 'declared by keyboard' 'waiting for .*Violations: 1' rules.js 'this.timer = setTimeout(() => this.attempt(), SETTLE_MS);' ''
+planted queues.test.js 'stayed in their queue' 'waiting for .*Not retried: 1' queues.js '{ key: from, versionstamp: versionstampOf(entry) }, ' ''
 planted find.test.js 'plots have' 'waitForFunction|AssertionError' server.js 'this.charts.forEach((chart) => chart.show(share))' 'this.charts[0].show(share)'
 planted docs.test.js 'every language' 'AssertionError.*curl' docs.js "text.replaceAll(\"'\", \"'\\\\''\")" 'text'
 planted docs.test.js 'found by any words' 'operations have these words|waiting for ' docs.js 'words.every(' 'words.some('

@@ -21,11 +21,17 @@ async function prepare(client) {
   for (let i = 0; i < 3000; i++) {
     lines.push({ key: ['orders', i], value: { user: `u${String(i % 400).padStart(4, '0')}`, status: STATES[i % 4], total: i * 37 % 9000 / 100, date: `2026-${two(1 + i % 11)}-${two(1 + i % 28)}` } });
   }
+  for (let i = 0; i < 30; i++) lines.push({ key: ['mails', i], value: { to: `user${i}@example.org`, due: i < 20 ? undefined : 4102444800000 + i * 60000 } });
   for (let i = 0; i < 20; i++) lines.push({ key: ['stock', `a${i}`], value: i * 13 });
   await fill(client, lines);
   for (const index of [{ name: 'users_by_email', prefix: ['users'], fields: [{ path: '/email', fold: 'lower' }], unique: true },
     { name: 'users_by_city', prefix: ['users'], fields: ['/city', '/name'] },
-    { name: 'orders_by_status', prefix: ['orders'], fields: ['/status', '/date'] }]) await client('POST', '/indexes', JSON.stringify(index), { ...json, Prefer: 'wait=30' });
+    { name: 'orders_by_status', prefix: ['orders'], fields: ['/status', '/date'] },
+    { name: 'mails_due', prefix: ['mails'], fields: ['/due'], queue: { retries: ['1s', '60s'], dead: ['dead', 'mails'] } }]) await client('POST', '/indexes', JSON.stringify(index), { ...json, Prefer: 'wait=30' });
+  await client('POST', '/queues/mails_due/claim?limit=3');
+  await client('PUT', '/rules/users_age', '{"prefix":["users"],"schema":{"properties":{"age":{"minimum":18,"maximum":75}}}}', json);
+  await client('PUT', '/rules/orders_quota', '{"prefix":["orders"],"quota":{"entries":5000,"bytes":"1MiB"},"ttl":{"default":"365d"}}', json);
+  await client('PUT', '/rules/stock_bounds', '{"prefix":["stock"],"bounds":{"min":0}}', json);
 }
 
 const PAGES = {
@@ -33,6 +39,8 @@ const PAGES = {
   data: ['#/data/users/ada', '.detail .text'],
   filter: [`#/data/orders?${encodeURIComponent('status = open, date in 2026-11')}`, '.row .value'],
   indexes: ['#/indexes/users_by_email', '#panel tbody tr'],
+  rules: ['#/rules/users_age', '#panel tbody tr'],
+  queues: ['#/queues/mails_due', '#panel tbody tr'],
   query: [`#/query/${encodeURIComponent('{"prefix":["users"],"where":{"path":"/age","ge":65}}')}`, 'main td'],
   watch: ['#/watch/orders', '.tail'],
   server: ['#/server', '.tile b'],

@@ -9,8 +9,8 @@ BYTES_MAX=225280 # of all files, as the program has and serves them; tests/conso
 
 # Each module's level: a module may import those of lower levels, and parts one another.
 ground='icons dom api json key value merge session filter'
-parts='dialog field rows pages tree chart signin conflict prefix columns list counter expiry change service bytes indexed date store values stored duplicates search import'
-pages='entry data draft index indexes query watch server access'
+parts='dialog field rows pages tree chart signin conflict prefix columns list counter expiry change service bytes indexed date store values stored duplicates search import split'
+pages='entry data draft index indexes rules queues query watch server access'
 
 level() {
     case " $ground " in *" $1 "*) echo 1; return ;; esac
