@@ -2,8 +2,10 @@
  * added up in one view. */
 #include "counts/count_handlers.h"
 
+#include <stdio.h>
 #include <talloc.h>
 
+#include "access/access.h"
 #include "kindex/aggregate.h"
 #include "rest/answer.h"
 #include "rest/refusal.h"
@@ -60,6 +62,24 @@ static void refuse(struct request *request, struct reply *reply,
     input_error_reply(request, reply, &error);
 }
 
+/* Appends the totals and, for a caller that may see it, the number of entries
+ * that meet the conditions of the index and are not in them. */
+static void write_totals(const struct request *request,
+                         const struct kx_index_info *info,
+                         struct kx_slice totals, struct kx_buffer *out)
+{
+    char number[24];
+    kx_add(out, totals.data, totals.size - 1);
+    if (access_counts_index(request, info)) {
+        snprintf(number, sizeof number, "%llu",
+                 (unsigned long long)(kx_left_out_sum(info->left_out) -
+                                      info->left_out[KX_LEFT_OUT_WHERE]));
+        kx_add_text(out, ",\"leftOut\":");
+        kx_add_text(out, info->left_out_known ? number : "null");
+    }
+    kx_add_byte(out, '}');
+}
+
 static void add_up(struct request *request, struct reply *reply, void *arg)
 {
     (void)arg;
@@ -67,6 +87,7 @@ static void add_up(struct request *request, struct reply *reply, void *arg)
     struct selector selector;
     struct input_error error;
     struct kx_buffer totals;
+    struct kx_index_info info;
     struct kx_fault fault = {.status = KX_OK};
     if (!read_range(request, &selection, &selector, &error)) {
         input_error_reply(request, reply, &error);
@@ -78,13 +99,14 @@ static void add_up(struct request *request, struct reply *reply, void *arg)
     kx_read_begin(request->reader);
     fault.status = kx_aggregate(request->reader, selector.index,
                                 &selector.range, &totals, &fault);
-    reply->flush = kx_read_end(request->reader);
-    if (fault.status != KX_OK) {
-        refuse(request, reply, &fault, &selector);
-        return;
+    if (fault.status == KX_OK &&
+        kx_index_find(request->reader, selector.index, &info) == KX_OK) {
+        answer_json(reply, 200);
+        write_totals(request, &info, kx_buffer_slice(&totals), &reply->body);
     }
-    answer_json(reply, 200);
-    kx_add_slice(&reply->body, kx_buffer_slice(&totals));
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status != KX_OK)
+        refuse(request, reply, &fault, &selector);
 }
 
 void aggregate_get(struct request *request, struct reply *reply)

@@ -451,6 +451,9 @@ static void add_match(struct explanation *explanation,
     struct kx_buffer *out = explanation->out;
     kx_add_text(out, match->mismatches == 0 ? "\"answers\":true"
                                             : "\"answers\":false");
+    if (match->may_leave_out && match->mismatches == 0)
+        kx_add_text(out, ",\"leavesOut\":0,"
+                         "\"permanent\":{\"missing\":\"error\"}");
     if (has_request(match))
         add_request(explanation, match);
     add_left(match->left, out);

@@ -43,7 +43,7 @@ static void write_progress(const struct kx_verification *report,
 static void write_report(const struct kx_verification *report,
                          struct kx_slice index, struct kx_buffer *out)
 {
-    char text[64];
+    char text[96];
     bool some = false;
     kx_add_text(out, "{\"index\":");
     kx_json_escape(index, out);
@@ -54,7 +54,9 @@ static void write_report(const struct kx_verification *report,
                  (unsigned long long)report->counts[damage]);
         kx_add_text(out, text);
     }
-    snprintf(text, sizeof text, ",\"mended\":%llu,\"samples\":[",
+    snprintf(text, sizeof text,
+             ",\"miscounted\":%llu,\"mended\":%llu,\"samples\":[",
+             (unsigned long long)report->miscounted,
              (unsigned long long)report->repaired);
     kx_add_text(out, text);
     for (int damage = 0; damage < KX_DAMAGES; damage++)

@@ -100,6 +100,27 @@ static void write_skipped(const struct kx_index_info *info,
     write_skipped_keys(info, out);
 }
 
+/* Writes the numbers of entries that an index leaves out; NULL: not known. */
+static void write_left_out(const uint64_t *left_out, struct kx_buffer *out)
+{
+    char text[48];
+    kx_add_text(out, ",\"leftOut\":");
+    if (left_out == NULL) {
+        kx_add_text(out, "null");
+        return;
+    }
+    snprintf(text, sizeof text, "{\"entries\":%llu",
+             (unsigned long long)kx_left_out_sum(left_out));
+    kx_add_text(out, text);
+    for (int reason = 0; reason < KX_LEFT_OUT_REASONS; reason++) {
+        snprintf(text, sizeof text, ",\"%s\":%llu",
+                 kx_left_out_text((enum kx_left_out)reason),
+                 (unsigned long long)left_out[reason]);
+        kx_add_text(out, text);
+    }
+    kx_add_byte(out, '}');
+}
+
 /* Writes the throttle of background work, unless it is unlimited. */
 static void write_pace(const struct kx_index_info *info, struct kx_buffer *out)
 {
@@ -253,6 +274,7 @@ static void write_counts(const struct kx_index_info *info,
     snprintf(text, sizeof text, ",\"entries\":%llu",
              (unsigned long long)info->entries);
     kx_add_text(out, text);
+    write_left_out(info->left_out_known ? info->left_out : NULL, out);
     if (info->state == KX_INDEX_BUILDING) {
         kx_add_text(out, ",\"build\":");
         indexjson_write_build(info, out);
@@ -315,7 +337,7 @@ void indexjson_write_estimate(const struct kx_preview *preview, bool counted,
     snprintf(text, sizeof text,
              ",\"estimate\":{\"exact\":%s,\"sampled\":%llu,\"covered\":%llu,"
              "\"skipped\":%llu,\"entries\":%llu,\"bytes\":%llu,"
-             "\"seconds\":%.1f,\"conflicts\":%llu},\"warnings\":",
+             "\"seconds\":%.1f,\"conflicts\":%llu",
              preview->exact ? "true" : "false",
              (unsigned long long)preview->sampled,
              (unsigned long long)preview->covered,
@@ -324,6 +346,8 @@ void indexjson_write_estimate(const struct kx_preview *preview, bool counted,
              (unsigned long long)preview->bytes, preview->seconds,
              (unsigned long long)preview->conflicts);
     kx_add_text(out, text);
+    write_left_out(preview->left_out, out);
+    kx_add_text(out, "},\"warnings\":");
     kx_add_slice(out, preview->warnings);
 }
 

@@ -63,6 +63,8 @@ static enum kx_status add_entry(struct aggregate_step *step,
     struct extract *extract = &plan->now;
     enum kx_status status =
         extract_keys(extract, step->sweep.index->declaration, key, record);
+    if (status != KX_NO_MEMORY && extract->count == 0)
+        step->sweep.batch.left_out[extract_left_out(extract)]++;
     if (status == KX_NOT_INDEXABLE)
         return record_expired(record, plan->now_ms) ? KX_OK : refuse(step, key);
     if (status == KX_OK && extract->count == 0 && !extract->excluded)

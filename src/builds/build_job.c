@@ -273,6 +273,8 @@ enum kx_status build_scan_read(struct build_scan *scan, size_t limit,
     scan->bytes_max = bytes_max;
     scan->sweep.limit = limit;
     enum kx_status status = sweep_rows(&scan->sweep);
+    for (size_t i = 0; i < scan->count; i++)
+        build_rows_pass(scan->parts[i], row_position_key(&scan->position));
     if (status == KX_END || (status == KX_OK && scan->entries >= scan->limit)) {
         stop(scan, status == KX_END);
         return KX_END;
@@ -378,6 +380,7 @@ static enum kx_status finish_rows(struct writer *writer,
                                   struct build_rows *rows)
 {
     struct index *index = build_rows_index(rows);
+    const struct left_out_tally *left_out = build_rows_left_out(rows);
     struct batch batch = {.action = CATALOG_BUILD,
                           .index = index,
                           .state = KX_INDEX_BUILDING,
@@ -385,6 +388,7 @@ static enum kx_status finish_rows(struct writer *writer,
                           .durable = build_rows_complete(rows),
                           .stamp = writer->base.catalog->stamp + 1};
     struct kx_adoption adoption;
+    memcpy(batch.left_out, left_out->counts, sizeof batch.left_out);
     if (batch.durable)
         complete(&batch, &adoption);
     enum kx_status status = job_apply(writer, &batch);
@@ -527,7 +531,9 @@ static bool writes_count(const struct build_rows *rows)
 /* All rows are written. The next build may have room on the disk again. */
 static enum kx_status end_rows(struct writer *writer, struct build_rows *rows)
 {
-    enum kx_status status = finish_rows(writer, rows);
+    enum kx_status status = build_rows_left_out(rows)->lost
+                                ? KX_NO_MEMORY
+                                : finish_rows(writer, rows);
     if (status != KX_OK)
         return status;
     if (build_rows_complete(rows))

@@ -21,6 +21,7 @@ struct build_rows {
     struct index *index;
     /* Progress of the build, with the entries that are read here. */
     struct build_progress build;
+    struct left_out_tally *left_out; /* of these entries */
     struct kx_slice from;
     struct kx_buffer to;
     bool complete;
@@ -99,6 +100,16 @@ bool build_rows_join(struct build_rows *rows, const struct build_window *window)
     return lies_in(rows);
 }
 
+/* Entries that the stored progress has are counted by the commits themselves.
+ */
+static bool has_read(const struct left_out_tally *tally,
+                     const struct index *index, struct kx_slice key)
+{
+    const struct build_rows *rows = tally->job;
+    return !index_has_read(index, key) &&
+           (rows->complete || build_progress_has_read(&rows->build, key));
+}
+
 struct build_rows *build_rows_create(void *mem, struct writer *writer,
                                      struct index *index)
 {
@@ -119,7 +130,8 @@ struct build_rows *build_rows_create(void *mem, struct writer *writer,
     kx_buffer_init(&rows->entry, rows);
     set_stretch(rows);
     rows->sorter = row_sorter_create(rows, index->declaration->name_key.size);
-    if (rows->sorter != NULL && !rows->to.failed)
+    rows->left_out = left_out_tally_begin(rows, writer, index, has_read, rows);
+    if (rows->sorter != NULL && rows->left_out != NULL && !rows->to.failed)
         return rows;
     talloc_free(rows);
     return NULL;
@@ -177,30 +189,46 @@ static enum kx_status check_cost(struct build_rows *rows, struct kx_slice key,
     return status;
 }
 
-/* Gathers the index entries of one entry. */
-static enum kx_status add_entry(struct build_rows *rows, struct kx_slice key,
-                                const struct record *record)
+/* Gathers the index entries of an entry whose keys are extracted. */
+static enum kx_status add_rows(struct build_rows *rows, struct kx_slice key,
+                               const struct record *record)
 {
-    enum kx_status status =
-        extract_keys(&rows->extract, rows->index->declaration, key, record);
-    if (status == KX_NOT_INDEXABLE &&
-        record_expired(record, rows->window->now_ms))
-        return KX_OK;
-    if (status == KX_NOT_INDEXABLE) {
-        note_obstacle(rows, key);
+    if (rows->extract.count == 0) {
+        if (!rows->extract.excluded)
+            build_progress_skip(&rows->build, key);
         return KX_OK;
     }
-    if (rows->failure.status != KX_OK)
-        return status;
-    if (rows->extract.count == 0 && !rows->extract.excluded)
-        build_progress_skip(&rows->build, key);
-    if (status == KX_OK && rows->extract.count > 0)
-        status = check_cost(rows, key, record);
+    enum kx_status status = check_cost(rows, key, record);
     if (status == KX_COMMIT_TOO_LARGE)
         return KX_OK;
     for (size_t n = 0; status == KX_OK && n < rows->extract.count; n++)
         status = add_row(rows, n);
     return status;
+}
+
+/* An expired entry must not take a unique value from a live one, nor fail the
+ * build. */
+static bool passes_over(const struct build_rows *rows, enum kx_status status,
+                        const struct record *record)
+{
+    return (status == KX_NOT_INDEXABLE || rows->index->declaration->unique) &&
+           record_expired(record, rows->window->now_ms);
+}
+
+/* An expired entry is counted if it is left out, since its removal is. */
+static enum kx_status add_entry(struct build_rows *rows, struct kx_slice key,
+                                const struct record *record)
+{
+    enum kx_status status =
+        extract_keys(&rows->extract, rows->index->declaration, key, record);
+    if (status == KX_NO_MEMORY)
+        return status;
+    left_out_tally_add(rows->left_out, &rows->extract);
+    if (passes_over(rows, status, record))
+        return KX_OK;
+    if (status == KX_NOT_INDEXABLE)
+        note_obstacle(rows, key);
+    return rows->failure.status == KX_OK ? add_rows(rows, key, record) : KX_OK;
 }
 
 /* True if the index has to read this key. */
@@ -210,19 +238,25 @@ static bool takes(const struct build_rows *rows, struct kx_slice key)
            kx_compare(key, kx_buffer_slice(&rows->to)) < 0;
 }
 
-/* Only clients' entries are indexed. An expired entry must not take a unique
- * value from a live one. */
 enum kx_status build_rows_add(struct build_rows *rows, struct kx_slice key,
                               const struct record *record)
 {
-    const struct declaration *declaration = rows->index->declaration;
     if (!takes(rows, key))
         return KX_OK;
     rows->build.done++;
-    if (!declaration_covers(declaration, key) ||
-        (declaration->unique && record_expired(record, rows->window->now_ms)))
-        return KX_OK;
-    return add_entry(rows, key, record);
+    return declaration_covers(rows->index->declaration, key)
+               ? add_entry(rows, key, record)
+               : KX_OK;
+}
+
+void build_rows_pass(struct build_rows *rows, struct kx_slice position)
+{
+    struct kx_slice to = kx_buffer_slice(&rows->to);
+    if (kx_compare(position, rows->from) <= 0)
+        return;
+    row_position_set(&rows->build.resume,
+                     kx_compare(position, to) < 0 ? position : to);
+    set_stretch(rows);
 }
 
 void build_rows_reach(struct build_rows *rows, struct kx_slice position,
@@ -287,6 +321,11 @@ size_t build_rows_runs(const struct build_rows *rows)
 const struct build_progress *build_rows_progress(const struct build_rows *rows)
 {
     return &rows->build;
+}
+
+const struct left_out_tally *build_rows_left_out(const struct build_rows *rows)
+{
+    return rows->left_out;
 }
 
 /* ---- Moving and taking rows --------------------------------------------- */

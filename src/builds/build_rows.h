@@ -11,6 +11,7 @@
 #ifndef BUILD_ROWS_H
 #define BUILD_ROWS_H
 
+#include "builds/left_out_tally.h"
 #include "commit/batch.h"
 #include "commit/store_state.h"
 
@@ -52,6 +53,9 @@ bool build_rows_free(const struct build_rows *rows);
  * (build_rows_failure); KX_NO_MEMORY. */
 enum kx_status build_rows_add(struct build_rows *rows, struct kx_slice key,
                               const struct record *record);
+
+/* A step of the scan has read the keys up to this one. */
+void build_rows_pass(struct build_rows *rows, struct kx_slice position);
 
 /* The scan has stopped: `position` is the last key that it read (empty: none);
  * `end` is the end of its window if it got there, otherwise empty. */
@@ -97,6 +101,10 @@ size_t build_rows_bytes(const struct build_rows *rows);
 /* Returns the progress of the build once these rows are stored. Valid as long
  * as the rows. */
 const struct build_progress *build_rows_progress(const struct build_rows *rows);
+
+/* Returns the numbers of entries that the build leaves out, since its stored
+ * progress. Valid as long as the rows. */
+const struct left_out_tally *build_rows_left_out(const struct build_rows *rows);
 
 /* Compares `count` rows of batch->index, which are in batch->writes in key
  * order (and may be changed), with what is stored, and leaves there those to be

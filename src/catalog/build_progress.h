@@ -32,6 +32,16 @@ struct build_progress {
     bool resumed;            /* the build continues after a restart */
 };
 
+/* Returns whether the build has read the part of its prefix in which this key
+ * lies. */
+static inline bool build_progress_has_read(const struct build_progress *build,
+                                           struct kx_slice key)
+{
+    bool after = kx_compare(key, row_position_key(&build->origin)) > 0;
+    bool before = kx_compare(key, row_position_key(&build->resume)) <= 0;
+    return build->wrapped ? after || before : after && before;
+}
+
 /* Counts a skipped entry, and keeps its key as a sample if there is room and
  * the key is short enough. */
 void build_progress_skip(struct build_progress *build, struct kx_slice key);

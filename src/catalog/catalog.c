@@ -9,6 +9,17 @@
 #include "catalog/row_form.h"
 #include "rules/rule.h"
 
+const char *kx_left_out_text(enum kx_left_out reason)
+{
+    static const char *const names[KX_LEFT_OUT_REASONS] = {
+        [KX_LEFT_OUT_WHERE] = "where",
+        [KX_LEFT_OUT_MISSING] = "missing",
+        [KX_LEFT_OUT_TYPE] = "type",
+        [KX_LEFT_OUT_SIZE] = "size",
+        [KX_LEFT_OUT_EMPTY] = "empty"};
+    return names[reason];
+}
+
 const char *kx_index_state_text(enum kx_index_state state)
 {
     switch (state) {

@@ -43,6 +43,10 @@ struct index {
                         * stamp, removals included if it keeps tombstones */
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict_rows.h) */
+    /* Stored entries that the index covers and that have no index key. While
+     * it is built: of those that its stored progress has read. */
+    uint64_t left_out[KX_LEFT_OUT_REASONS];
+    bool left_out_unknown; /* a program that did not count them has written */
     struct build_progress build;
     struct index_usage usage;
     struct throttle pace; /* speed limit of the build or another job */
@@ -195,6 +199,16 @@ static inline bool index_gathers(const struct index *index)
 {
     return index->state == KX_INDEX_BUILDING && !index->adoption.gathered &&
            !declaration_aggregates(index->declaration);
+}
+
+/* Returns whether the counts of an index or rule that its job adds up include
+ * the entry with this key: the job has stored that it has read the entry, or
+ * has ended. */
+static inline bool index_has_read(const struct index *index,
+                                  struct kx_slice key)
+{
+    return index->state != KX_INDEX_BUILDING || index->adoption.gathered ||
+           build_progress_has_read(&index->build, key);
 }
 
 /* Returns whether commits update the index's rows. This includes a failed index

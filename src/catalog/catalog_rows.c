@@ -3,9 +3,13 @@
  *   "format"      version of the rows (format.h)
  *   "facts"       last stamp (8), last index id (4), clients' entries (8), then
  *                 id (4) and entries (8) of each index, followed by its id with
- *                 a mark and its conflict rows if it has any, and by its id
- *                 with another and its history if it is one of changes; little
- *                 endian
+ *                 a mark and its conflict rows if it has any, by its id with
+ *                 another and its history if it is one of changes, and by its
+ *                 id with one of KX_LEFT_OUT_REASONS marks and the number of
+ *                 entries that it leaves out for that reason; little endian. A
+ *                 number that is 0 is omitted, except that of the first reason:
+ *                 without it the numbers are not known, because a program that
+ *                 did not count them has written the facts
  *   "id"          the store's UUID as text
  *   "index/<id>"  of an index, or with the member `rule` of a rule, which a
  *                 program without rules refuses to read. JSON: id, state,
@@ -47,6 +51,10 @@ static uint64_t get(struct kx_slice bytes, size_t at, size_t size)
 enum { FACTS_BYTES = 20, FACTS_INDEX_BYTES = 12 };
 static const uint32_t CONFLICTS_OF = UINT32_C(1) << 31;
 static const uint32_t HISTORY_OF = UINT32_C(1) << 30;
+/* Three bits: 1 and the reason (enum kx_left_out). */
+enum { LEFT_OUT_AT = 27, LEFT_OUT_MASK = 7 };
+_Static_assert((int)KX_LEFT_OUT_REASONS < (int)LEFT_OUT_MASK, "too many");
+static const uint32_t ID_MASK = (UINT32_C(1) << LEFT_OUT_AT) - 1;
 
 static void put_marked(struct kx_buffer *out, uint32_t id, uint64_t number)
 {
@@ -54,6 +62,18 @@ static void put_marked(struct kx_buffer *out, uint32_t id, uint64_t number)
         return;
     put(out, id, 4);
     put(out, number, 8);
+}
+
+static void put_left_out(struct kx_buffer *out, const struct index *index)
+{
+    if (index->left_out_unknown)
+        return;
+    for (uint32_t reason = 0; reason < KX_LEFT_OUT_REASONS; reason++) {
+        if (reason > 0 && index->left_out[reason] == 0)
+            continue;
+        put(out, index->id | (reason + 1) << LEFT_OUT_AT, 4);
+        put(out, index->left_out[reason], 8);
+    }
 }
 
 static void put_counts(struct kx_buffer *out, struct index *const *list,
@@ -65,6 +85,8 @@ static void put_counts(struct kx_buffer *out, struct index *const *list,
         put_marked(out, list[i]->id | CONFLICTS_OF, list[i]->conflicts);
         if (list[i]->declaration->feed)
             put_marked(out, list[i]->id | HISTORY_OF, list[i]->history);
+        if (list[i]->declaration->rule == NULL)
+            put_left_out(out, list[i]);
     }
 }
 
@@ -73,7 +95,8 @@ bool catalog_facts_write(void *mem, const struct catalog *catalog,
 {
     struct kx_buffer value;
     kx_buffer_init(&value, mem);
-    kx_buffer_reserve(&value, FACTS_BYTES + FACTS_INDEX_BYTES * catalog->count);
+    kx_buffer_reserve(&value,
+                      FACTS_BYTES + 2 * FACTS_INDEX_BYTES * catalog->count);
     put(&value, catalog->stamp, 8);
     put(&value, catalog->last_id, 4);
     put(&value, catalog->entries, 8);
@@ -95,6 +118,21 @@ static struct index *counted(const struct catalog *catalog, uint32_t id)
     return catalog_by_id(catalog, id);
 }
 
+/* Sets one number of an index; `id` has the mark that says which. */
+static void set_count(struct index *index, uint32_t id, uint64_t number)
+{
+    uint32_t reason = id >> LEFT_OUT_AT & LEFT_OUT_MASK;
+    if ((id & CONFLICTS_OF) != 0)
+        index->conflicts = number;
+    else if ((id & HISTORY_OF) != 0)
+        index->history = number;
+    else if (reason == 0)
+        index->entries = number;
+    else if (reason <= KX_LEFT_OUT_REASONS)
+        index->left_out[reason - 1] = number;
+    index->left_out_unknown &= reason != 1;
+}
+
 static void read_facts(struct catalog *catalog, struct kx_slice facts)
 {
     catalog->stamp = get(facts, 0, 8);
@@ -103,17 +141,9 @@ static void read_facts(struct catalog *catalog, struct kx_slice facts)
     for (size_t at = FACTS_BYTES; at + FACTS_INDEX_BYTES <= facts.size;
          at += FACTS_INDEX_BYTES) {
         uint32_t id = (uint32_t)get(facts, at, 4);
-        uint64_t number = get(facts, at + 4, 8);
-        struct index *index =
-            counted(catalog, id & ~(CONFLICTS_OF | HISTORY_OF));
-        if (index == NULL)
-            continue;
-        if ((id & CONFLICTS_OF) != 0)
-            index->conflicts = number;
-        else if ((id & HISTORY_OF) != 0)
-            index->history = number;
-        else
-            index->entries = number;
+        struct index *index = counted(catalog, id & ID_MASK);
+        if (index != NULL)
+            set_count(index, id, get(facts, at + 4, 8));
     }
 }
 
@@ -335,6 +365,7 @@ static enum kx_status read_index(void *arg, struct kx_slice key,
         return status;
     }
     index->reused = true; /* clients' writes since the drop are not stored */
+    index->left_out_unknown = true; /* until the facts are read */
     if (index->state == KX_INDEX_DROPPING)
         catalog->dropping[catalog->dropping_count++] = index;
     else
@@ -511,6 +542,8 @@ static void read_counts(struct catalog *catalog, struct kx_slice facts)
     for (size_t i = 0; i < catalog->count; i++) {
         struct index *index = catalog->indexes[i];
         index->entries = index->conflicts = index->history = 0;
+        memset(index->left_out, 0, sizeof index->left_out);
+        index->left_out_unknown = true;
     }
     for (size_t i = 0; i < catalog->rule_count; i++)
         catalog->rules[i]->entries = catalog->rules[i]->conflicts = 0;

@@ -64,9 +64,10 @@ json_t *verify_report_to_json(const struct verify_report *verification)
     for (int damage = 0; damage < KX_DAMAGES; damage++)
         json_array_append_new(damages, damage_to_json(report, damage));
     return json_pack(
-        "{s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "running",
+        "{s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "running",
         report->running, "repair", report->repair, "back", report->back, "done",
-        (json_int_t)report->done, "total", (json_int_t)report->total, "mended",
+        (json_int_t)report->done, "total", (json_int_t)report->total,
+        "miscounted", (json_int_t)report->miscounted, "mended",
         (json_int_t)report->repaired, "startedAt",
         (json_int_t)report->started_at_ms, "endedAt",
         (json_int_t)report->ended_at_ms, "damages", damages, "resume",
@@ -103,13 +104,14 @@ bool verify_report_from_json(const json_t *json,
     json_t *damages = NULL;
     json_t *resume = NULL;
     int flag[3] = {0};
-    json_int_t number[5] = {0};
+    json_int_t number[6] = {0};
     if (json_unpack((json_t *)json,
-                    "{s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}",
+                    "{s:b, s:b, s:b, s:I, s:I, s:I, s:I, s:I, s?I, s:o, s:o}",
                     "running", &flag[0], "repair", &flag[1], "back", &flag[2],
                     "done", &number[0], "total", &number[1], "mended",
                     &number[2], "startedAt", &number[3], "endedAt", &number[4],
-                    "damages", &damages, "resume", &resume) != 0)
+                    "miscounted", &number[5], "damages", &damages, "resume",
+                    &resume) != 0)
         return false;
     *report = (struct kx_verification){.running = flag[0] != 0,
                                        .repair = flag[1] != 0,
@@ -117,6 +119,7 @@ bool verify_report_from_json(const json_t *json,
                                        .done = (uint64_t)number[0],
                                        .total = (uint64_t)number[1],
                                        .repaired = (uint64_t)number[2],
+                                       .miscounted = (uint64_t)number[5],
                                        .started_at_ms = number[3],
                                        .ended_at_ms = number[4]};
     for (int damage = 0; damage < KX_DAMAGES; damage++)

@@ -15,6 +15,9 @@ struct verify_report {
     uint64_t rows;
     uint64_t writes;
     bool counts;
+    /* Not stored: counts what the index leaves out (left_out_tally.h); a child
+     * of the index. NULL: entries were read before this process began. */
+    struct left_out_tally *left_out;
 };
 
 /* Counts one damage, and keeps its keys as a sample if there is room. */

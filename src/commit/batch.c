@@ -401,6 +401,8 @@ struct index_before {
     uint64_t history;
     uint64_t entries;
     uint64_t conflicts;
+    uint64_t left_out[KX_LEFT_OUT_REASONS];
+    bool left_out_unknown;
     struct build_progress build;
     struct throttle pace;
     char failure[KX_DETAIL_MAX];
@@ -460,12 +462,27 @@ void batch_note_indexes(const struct catalog *catalog, struct batch *batch)
         note_action(catalog, &batch->parts[i]);
 }
 
+static void add_left_out(struct index *index, const int64_t *counts, int sign)
+{
+    for (int reason = 0; reason < KX_LEFT_OUT_REASONS; reason++)
+        index->left_out[reason] += (uint64_t)(counts[reason] * sign);
+}
+
+static void add_all_left_out(const struct left_out_deltas *deltas, int sign)
+{
+    for (size_t i = 0; i < deltas->count; i++)
+        add_left_out(deltas->list[i].index, deltas->list[i].counts, sign);
+}
+
 /* Adds the plan's counts, or with sign -1 subtracts them again. (A history that
  * begins later than need be does no harm.) */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
                        int sign)
 {
-    for (size_t i = 0; plan != NULL && i < plan->total_count; i++) {
+    if (plan == NULL)
+        return;
+    add_all_left_out(&plan->left_out_total, sign);
+    for (size_t i = 0; i < plan->total_count; i++) {
         const struct count_delta *delta = &plan->totals[i];
         struct index *index = delta->index;
         if (index == NULL) {
@@ -522,6 +539,8 @@ static void note(const struct index *index, struct index_before *before)
     before->history = index->history;
     before->entries = index->entries;
     before->conflicts = index->conflicts;
+    memcpy(before->left_out, index->left_out, sizeof before->left_out);
+    before->left_out_unknown = index->left_out_unknown;
     before->build = index->build;
     before->pace = index->pace;
     memcpy(before->failure, index->failure, sizeof before->failure);
@@ -536,6 +555,8 @@ static void put_back(struct index *index, const struct index_before *before)
     index->history = before->history;
     index->entries = before->entries;
     index->conflicts = before->conflicts;
+    memcpy(index->left_out, before->left_out, sizeof index->left_out);
+    index->left_out_unknown = before->left_out_unknown;
     index->build = before->build;
     index->pace = before->pace;
     memcpy(index->failure, before->failure, sizeof index->failure);
@@ -595,6 +616,8 @@ static void act(struct catalog *catalog, struct batch *batch)
         break;
     case CATALOG_AGAIN:
         batch->index->history = catalog->stamp;
+        memset(batch->index->left_out, 0, sizeof batch->index->left_out);
+        batch->index->left_out_unknown = false;
         set_build(batch->index, batch);
         set_pace(batch->index, batch);
         break;
@@ -628,6 +651,8 @@ static void change_one(struct catalog *catalog, struct batch *batch,
         return;
     index->entries += (uint64_t)batch->index_entries;
     index->conflicts += (uint64_t)batch->index_conflicts;
+    add_left_out(index, batch->left_out, 1);
+    index->left_out_unknown &= !batch->left_out_known;
     catalog->entries += (uint64_t)batch->entries;
     swap_adoption(batch);
     act(catalog, batch);

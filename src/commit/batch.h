@@ -36,10 +36,13 @@ struct batch {
 
     /* One index, and the values that the action gives it. */
     enum catalog_action action;
-    struct index *index;       /* NULL: only with CATALOG_KEEP */
-    int64_t index_entries;     /* added to its count */
-    int64_t index_conflicts;   /* and to that of its conflict rows */
-    enum kx_index_state state; /* CATALOG_BUILD */
+    struct index *index;     /* NULL: only with CATALOG_KEEP */
+    int64_t index_entries;   /* added to its count */
+    int64_t index_conflicts; /* and to that of its conflict rows */
+    int64_t left_out[KX_LEFT_OUT_REASONS]; /* and to those of entries that it
+                                            * leaves out */
+    bool left_out_known;                   /* which are right from now on */
+    enum kx_index_state state;             /* CATALOG_BUILD */
     const char *failure; /* CATALOG_BUILD, CATALOG_FORM: why it has failed; "":
                           * it has not; NULL: unchanged */
     struct build_progress build;        /* CATALOG_BUILD, PROGRESS, FORM */

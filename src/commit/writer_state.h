@@ -46,7 +46,7 @@ struct writer {
     int64_t next_expiry_ms; /* no entry, and no outcome, expires before this */
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
     struct changed_keys *changed_keys; /* during builds, or NULL */
-    struct change_listener *listeners; /* expected totals of verifications */
+    struct change_listener *listeners; /* counts of builds and verifications */
     /* Jobs. */
     size_t job_size;              /* entries per step */
     uint64_t last_commit_ns;      /* when the last commits were carried out */

@@ -238,7 +238,7 @@ struct expected_totals *expected_totals_find(const struct writer *writer,
 {
     for (struct change_listener *at = writer->listeners; at != NULL;
          at = at->next)
-        if (((struct expected_totals *)at)->id == index->id)
+        if (at->note == note && ((struct expected_totals *)at)->id == index->id)
             return (struct expected_totals *)at;
     return NULL;
 }

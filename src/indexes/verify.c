@@ -7,6 +7,7 @@
 #include <talloc.h>
 
 #include "base/arena.h"
+#include "builds/left_out_tally.h"
 #include "catalog/row_form.h"
 #include "commit/job.h"
 #include "commit/flush.h"
@@ -22,7 +23,8 @@ struct verify {
     struct plan *plan;          /* the repairs; NULL: none are made */
     struct verify_report *next; /* the report after this step */
     int64_t entries;            /* added to the index's count */
-    size_t looked_up;           /* rows of entries that were read so far */
+    int64_t left_out[KX_LEFT_OUT_REASONS]; /* entries seen by this step */
+    size_t looked_up; /* rows of entries that were read so far */
     size_t looked_up_bytes;
     size_t prefetched;              /* rows whose look-ups are prefetched */
     struct expected_totals *totals; /* of an aggregate index; NULL: any other */
@@ -31,6 +33,91 @@ struct verify {
     struct kx_buffer made;
     struct kx_buffer row; /* as it is stored */
 };
+
+/* ---- Entries that are left out -------------------------------------------
+ * They are counted in the pass over the entries; of an aggregate index in the
+ * first one. At its end the numbers of the index are compared with these, or
+ * get their values if they are not known. */
+
+static bool has_read(const struct left_out_tally *tally,
+                     const struct index *index, struct kx_slice key)
+{
+    const struct verify_report *present = index->verification;
+    if (!declaration_aggregates(index->declaration))
+        return present->report.back &&
+               kx_compare(key, row_position_key(&present->resume)) <= 0;
+    const struct expected_totals *expected =
+        expected_totals_find(tally->writer, index);
+    return expected != NULL &&
+           (expected->part != 0 || expected->pass != TOTALS_PASS_ENTRIES ||
+            kx_compare(key, row_position_key(&expected->read)) <= 0);
+}
+
+static void end_left_out(struct index *index)
+{
+    TALLOC_FREE(index->verification->left_out);
+}
+
+/* Begins to count before the first entry is read. */
+static enum kx_status begin_left_out(struct verify *job)
+{
+    struct index *index = job->sweep.index;
+    if (job->next->resume.size != 0)
+        return KX_OK;
+    end_left_out(index);
+    job->next->left_out =
+        left_out_tally_begin(index, job->sweep.writer, index, has_read, NULL);
+    index->verification->left_out = job->next->left_out;
+    return job->next->left_out == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
+/* Finds the keys of an entry, as extract_keys, and counts it if it has none. */
+static enum kx_status extract_counted(struct verify *job, struct kx_slice key,
+                                      const struct record *record)
+{
+    struct extract *extract = &job->source.extract;
+    enum kx_status status =
+        extract_keys(extract, job->sweep.index->declaration, key, record);
+    if (status != KX_NO_MEMORY && extract->count == 0)
+        job->left_out[extract_left_out(extract)]++;
+    return status;
+}
+
+/* The step is applied: the entries that it has read are counted. */
+static void add_left_out(const struct verify *job)
+{
+    struct left_out_tally *tally = job->sweep.index->verification->left_out;
+    for (int reason = 0; tally != NULL && reason < KX_LEFT_OUT_REASONS;
+         reason++)
+        tally->counts[reason] += job->left_out[reason];
+}
+
+/* Adds the differences from what was counted to the report, and, if the numbers
+ * of the index are to be corrected, to the batch. */
+static void note_differences(struct verify *job, bool known, bool corrects)
+{
+    const struct index *index = job->sweep.index;
+    for (int reason = 0; reason < KX_LEFT_OUT_REASONS; reason++) {
+        int64_t counted =
+            job->next->left_out->counts[reason] + job->left_out[reason];
+        int64_t delta = counted - (int64_t)index->left_out[reason];
+        job->next->report.miscounted +=
+            known ? (uint64_t)(delta < 0 ? -delta : delta) : 0;
+        job->sweep.batch.left_out[reason] = corrects ? delta : 0;
+    }
+}
+
+/* All entries are read. */
+static void compare_left_out(struct verify *job)
+{
+    bool known = !job->sweep.index->left_out_unknown;
+    struct kx_verification *report = &job->next->report;
+    if (job->next->left_out == NULL || job->next->left_out->lost)
+        return;
+    note_differences(job, known, !known || report->repair);
+    report->repaired += report->repair ? report->miscounted : 0;
+    job->sweep.batch.left_out_known = true;
+}
 
 /* ---- The beginning ------------------------------------------------------ */
 
@@ -89,6 +176,8 @@ static enum kx_status begin(struct writer *writer, struct kx_commit *commit,
                           .verification = verification,
                           .durable = true};
     enum kx_status status = batch_apply(writer, &batch, number_out);
+    if (batch.verification != NULL)
+        talloc_free(batch.verification->left_out);
     talloc_free(batch.verification);
     if (status == KX_OK)
         expected_totals_end(writer, index);
@@ -332,10 +421,11 @@ static enum kx_status compare_entry(struct verify *job, struct kx_slice key,
     if (!record_read(bytes, record) || record->index != 0)
         return KX_OK;
     job->next->report.done++;
-    if (!declaration_covers(declaration, key) ||
-        record_expired(record, kx_now_ms()))
+    if (!declaration_covers(declaration, key))
         return KX_OK;
-    enum kx_status status = extract_keys(extract, declaration, key, record);
+    enum kx_status status = extract_counted(job, key, record);
+    if (record_expired(record, kx_now_ms()))
+        return status == KX_NO_MEMORY ? status : KX_OK;
     for (size_t n = 0; status == KX_OK && n < extract->count; n++)
         status = check_key(job, n);
     return status == KX_NOT_INDEXABLE ? KX_OK : status;
@@ -440,7 +530,9 @@ static struct expected_totals *begin_expected(struct verify *job)
         memset(next->report.sample_counts, 0,
                sizeof next->report.sample_counts);
     }
-    return expected_totals_begin(job->sweep.writer, job->sweep.index);
+    return begin_left_out(job) == KX_OK
+               ? expected_totals_begin(job->sweep.writer, job->sweep.index)
+               : NULL;
 }
 
 /* Each part of the groups takes three passes: over the entries, over the rows
@@ -466,6 +558,19 @@ static enum kx_status begin_totals(struct verify *job)
     return status;
 }
 
+/* Counts the entry in the first pass over the entries. */
+static enum kx_status count_entry(struct verify *job, struct kx_slice key,
+                                  struct kx_slice bytes)
+{
+    struct record record;
+    const struct declaration *declaration = job->sweep.index->declaration;
+    if (job->totals->part != 0 || !plan_client_record(bytes, &record) ||
+        !declaration_covers(declaration, key))
+        return KX_OK;
+    enum kx_status status = extract_counted(job, key, &record);
+    return status == KX_NO_MEMORY ? status : KX_OK;
+}
+
 static enum kx_status visit_totals(struct verify *job, struct kx_slice key,
                                    struct kx_slice bytes)
 {
@@ -473,7 +578,10 @@ static enum kx_status visit_totals(struct verify *job, struct kx_slice key,
     job->looked_up_bytes += bytes.size;
     if (expected->pass == TOTALS_PASS_ENTRIES) {
         job->next->report.done++;
-        return expected_totals_read(expected, job->sweep.index, key, bytes);
+        enum kx_status status = count_entry(job, key, bytes);
+        return status == KX_OK ? expected_totals_read(
+                                     expected, job->sweep.index, key, bytes)
+                               : status;
     }
     return expected_totals_has_part(expected, key)
                ? compare_totals_row(job, expected, key, bytes)
@@ -599,9 +707,10 @@ static enum kx_status begin_step(struct sweep *sweep)
     }
     if (declaration_aggregates(index->declaration))
         return begin_totals(job);
-    if (job->next->report.back)
-        sweep->prefix = index->declaration->prefix;
-    return KX_OK;
+    if (!job->next->report.back)
+        return KX_OK;
+    sweep->prefix = index->declaration->prefix;
+    return begin_left_out(job);
 }
 
 static enum kx_status visit(struct sweep *sweep, struct kx_slice key,
@@ -648,6 +757,7 @@ static void end_direction(struct verify *job)
         next->report.back = true;
         return;
     }
+    compare_left_out(job);
     next->report.running = false;
     next->report.total = next->report.done;
     next->report.ended_at_ms = kx_now_ms();
@@ -680,7 +790,7 @@ static enum kx_status apply(struct verify *job)
 static enum kx_status finish(struct sweep *sweep, enum kx_status status)
 {
     struct verify *job = (struct verify *)sweep;
-    const struct index *index = sweep->index;
+    struct index *index = sweep->index;
     sweep->batch.verification = job->next;
     if (status == KX_END && job->totals != NULL)
         status = next_pass(job);
@@ -690,7 +800,11 @@ static enum kx_status finish(struct sweep *sweep, enum kx_status status)
         status = apply(job);
     else
         talloc_free(job->plan);
+    if (status == KX_OK)
+        add_left_out(job);
     bool running = job->next != NULL && index->verification->report.running;
+    if (!running)
+        end_left_out(index);
     talloc_free(sweep->batch.verification);
     if (status != KX_OK || !running)
         expected_totals_end(sweep->writer, index);

@@ -18,6 +18,20 @@ enum kx_index_state {
 /* The state's name in JSON, such as "building". */
 const char *kx_index_state_text(enum kx_index_state state);
 
+/* Why an index has no index entry for an entry under its prefix. */
+enum kx_left_out {
+    KX_LEFT_OUT_WHERE,   /* a condition of its `where` does not hold */
+    KX_LEFT_OUT_MISSING, /* nothing is where a field is read */
+    KX_LEFT_OUT_TYPE,    /* the value there has no place in the order, or a sum
+                          * has no number that it can add */
+    KX_LEFT_OUT_SIZE,    /* the index key would be too long, or there would be
+                          * too many */
+    KX_LEFT_OUT_EMPTY,   /* the array of a field with `each` is empty */
+    KX_LEFT_OUT_REASONS
+};
+/* The reason's name in JSON, such as "missing". */
+const char *kx_left_out_text(enum kx_left_out reason);
+
 struct kx_index_info {
     struct kx_slice name;
     struct kx_slice declaration; /* JSON text, all defaults filled in */
@@ -49,6 +63,13 @@ struct kx_index_info {
     char failure[KX_DETAIL_MAX]; /* of a failed build */
     uint64_t entries;            /* index entries, estimated */
     uint64_t conflicts; /* entries whose unique value another entry has */
+    /* Stored entries under the prefix that have no index entry, by reason; an
+     * entry that has expired counts until it is removed. `left_out_known`:
+     * the numbers are exact. They are not while the index is built, nor if an
+     * earlier program has written to the store, until a verification has
+     * counted. */
+    uint64_t left_out[KX_LEFT_OUT_REASONS];
+    bool left_out_known;
     /* Usage since since_ms, when the store was opened or the index declared. */
     int64_t since_ms;
     uint64_t reads;       /* scans and look-ups, also of the index entries
@@ -59,6 +80,16 @@ struct kx_index_info {
     /* The last one, or NULL; valid until the end of the view. */
     const struct kx_verification *verification;
 };
+
+/* The sum of these numbers. */
+static inline uint64_t
+kx_left_out_sum(const uint64_t left_out[KX_LEFT_OUT_REASONS])
+{
+    uint64_t entries = 0;
+    for (int reason = 0; reason < KX_LEFT_OUT_REASONS; reason++)
+        entries += left_out[reason];
+    return entries;
+}
 
 /* Inside a view. The slices are valid until the end of the view. KX_OK or
  * KX_INDEX_ABSENT. */
@@ -159,13 +190,15 @@ enum kx_status kx_declared_read(void *mem, struct kx_slice declaration,
 /* The properties that an index would have, computed from a sample of entries.
  */
 struct kx_preview {
-    bool exact;         /* all entries were read; the numbers are counts */
-    uint64_t read;      /* sampled entries with the prefix */
-    uint64_t sampled;   /* entries that the index covers */
-    uint64_t covered;   /* entries that the index covers */
-    uint64_t skipped;   /* covered entries without an indexable value */
-    uint64_t entries;   /* index entries */
-    uint64_t bytes;     /* on disk */
+    bool exact;       /* all entries were read; the numbers are counts */
+    uint64_t read;    /* sampled entries with the prefix */
+    uint64_t sampled; /* entries that the index covers */
+    uint64_t covered; /* entries that the index covers */
+    uint64_t skipped; /* covered entries without an indexable value */
+    uint64_t left_out[KX_LEFT_OUT_REASONS]; /* covered entries without an index
+                                             * entry */
+    uint64_t entries;                       /* index entries */
+    uint64_t bytes;                         /* on disk */
     uint64_t conflicts; /* index entries in excess of what a unique index can
                          * have */
     double seconds;     /* to build it */

@@ -67,7 +67,10 @@ struct kx_index_match {
     size_t value_count;
     bool merge; /* these ranges are merged; else one follows another */
     bool reverse;
-    bool followed; /* each index entry costs a read of its entry */
+    bool may_leave_out; /* by its declaration, the index may leave out entries
+                         * that the query asks for. Without the mismatch
+                         * KX_MISMATCH_LEAVES_OUT it leaves out none now. */
+    bool followed;      /* each index entry costs a read of its entry */
 };
 /* How the n-th index in name order answers the query. Inside a view. KX_OK,
  * KX_END after the last, KX_NO_MEMORY; KX_BAD_INDEX with pointer and detail

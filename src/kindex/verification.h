@@ -34,7 +34,9 @@ struct kx_verification {
     uint64_t counts[KX_DAMAGES];
     struct kx_damaged samples[KX_DAMAGES][KX_SAMPLES_MAX];
     size_t sample_counts[KX_DAMAGES];
-    uint64_t repaired; /* corrected differences */
+    uint64_t miscounted; /* by how much the numbers of entries that the index
+                          * leaves out differ from what was counted */
+    uint64_t repaired;   /* corrected differences */
     int64_t started_at_ms;
     int64_t ended_at_ms; /* 0: not yet */
 };

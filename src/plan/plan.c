@@ -39,6 +39,7 @@ struct plan *plan_create(const struct plan_base *base)
     plan->commit = NULL;
     plan->delta_count = 0;
     plan->total_count = 0;
+    plan->left_out = plan->left_out_total = (struct left_out_deltas){NULL, 0};
     plan->charge = (struct charge){.most = UINT64_MAX};
     plan->budget = plan_budget(base);
     plan->outcome_quota = base->outcome_quota;

@@ -1,5 +1,7 @@
 /* Keeps indexes in step with the entries that a commit changes: index entries,
- * tombstones and totals. */
+ * tombstones and totals, and the number of entries that an index leaves out.
+ * One file because they are made from the same two extractions of an entry,
+ * before and after the commit. */
 #include "plan/plan_index.h"
 
 #include <talloc.h>
@@ -94,6 +96,22 @@ static void prefetch_rows(struct plan *plan)
                              : extract_key(&plan->now, n - before);
     overlay_prefetch(plan->overlay, keys, count);
     talloc_free(keys);
+}
+
+/* ---- Entries that are left out --------------------------------------------
+ */
+
+/* Counts the entry if the index leaves it out (entries: 1), or no longer does
+ * (-1): `extract` has its keys. */
+static enum kx_status count_left_out(struct plan *plan, struct index *index,
+                                     const struct extract *extract,
+                                     int64_t entries)
+{
+    return extract->count == 0 && index->declaration->rule == NULL &&
+                   index_has_read(index, extract->key)
+               ? plan_count_left_out(plan, index, extract_left_out(extract),
+                                     entries)
+               : KX_OK;
 }
 
 /* ---- Tombstones ----------------------------------------------------------
@@ -292,17 +310,25 @@ static bool is_same(const struct extract *a, const struct extract *b)
     return n == a->count;
 }
 
-/* True if the build of the index has passed this key, or has ended. */
-static bool has_read(const struct index *index, struct kx_slice key)
+/* Makes the keys and totals of an entry, and adds `entries` to the number of
+ * those that the index leaves out if it has no keys. */
+static enum kx_status extract_counted(struct plan *plan, struct index *index,
+                                      struct extract *extract,
+                                      struct kx_slice key,
+                                      const struct record *record)
 {
-    const struct build_progress *build = &index->build;
-    return index->state != KX_INDEX_BUILDING ||
-           kx_compare(key, row_position_key(&build->resume)) <= 0;
+    int64_t entries = extract == &plan->now ? 1 : -1;
+    enum kx_status status =
+        extract_keys(extract, index->declaration, key, record);
+    return status != KX_NO_MEMORY &&
+                   count_left_out(plan, index, extract, entries) != KX_OK
+               ? KX_NO_MEMORY
+               : status;
 }
 
 /* Makes the keys and totals of the entry as it was and as it is. An entry that
  * could not be indexed when the index was declared is in no group. */
-static enum kx_status extract_both(struct plan *plan, const struct index *index,
+static enum kx_status extract_both(struct plan *plan, struct index *index,
                                    const struct change *change)
 {
     struct record record;
@@ -310,11 +336,11 @@ static enum kx_status extract_both(struct plan *plan, const struct index *index,
     plan->before.count = 0;
     plan->now.count = 0;
     if (plan_client_record(change->before, &record))
-        status = extract_keys(&plan->before, index->declaration, change->key,
-                              &record);
+        status =
+            extract_counted(plan, index, &plan->before, change->key, &record);
     if (status == KX_NO_MEMORY || !plan_client_record(change->now, &record))
         return status == KX_NOT_INDEXABLE ? KX_OK : status;
-    status = extract_keys(&plan->now, index->declaration, change->key, &record);
+    status = extract_counted(plan, index, &plan->now, change->key, &record);
     return status == KX_NOT_INDEXABLE
                ? refuse_unindexable(plan->commit, index, &plan->now)
                : status;
@@ -325,7 +351,7 @@ static enum kx_status update_totals(struct plan *plan, struct index *index,
 {
     enum kx_status status = extract_both(plan, index, change);
     if (status != KX_OK || is_same(&plan->before, &plan->now) ||
-        !has_read(index, change->key))
+        !index_has_read(index, change->key))
         return status;
     prefetch_rows(plan);
     status = add_all(plan, index, &plan->before, true);
@@ -713,11 +739,20 @@ static bool keeps_key(const struct plan *plan, const struct effect *effect,
            !record_expired(&effect->before, plan->now_ms);
 }
 
+static enum kx_status removed_keys(struct plan *plan,
+                                   const struct effect *effect)
+{
+    enum kx_status status = old_keys(plan, effect);
+    return status == KX_OK
+               ? count_left_out(plan, effect->index, &plan->before, -1)
+               : status;
+}
+
 static enum kx_status remove_old(struct plan *plan, const struct effect *effect)
 {
     if (!effect->had)
         return KX_OK;
-    enum kx_status status = old_keys(plan, effect);
+    enum kx_status status = removed_keys(plan, effect);
     for (size_t n = 0; status == KX_OK && n < plan->before.count; n++) {
         struct kx_slice key = extract_key(&plan->before, n);
         if (!keeps_key(plan, effect, &plan->now, key))
@@ -741,13 +776,20 @@ static enum kx_status write_entry(struct plan *plan,
     return keeps_row(effect) ? KX_OK : put_entry(plan, effect, n, plan->stamp);
 }
 
+static enum kx_status added_keys(struct plan *plan, const struct effect *effect)
+{
+    enum kx_status status = both_keys(plan, effect);
+    if (status == KX_NOT_INDEXABLE)
+        return refuse_unindexable(plan->commit, effect->index, &plan->now);
+    return status == KX_OK ? count_left_out(plan, effect->index, &plan->now, 1)
+                           : status;
+}
+
 static enum kx_status add_new(struct plan *plan, const struct effect *effect)
 {
     if (!effect->has)
         return KX_OK;
-    enum kx_status status = both_keys(plan, effect);
-    if (status == KX_NOT_INDEXABLE)
-        return refuse_unindexable(plan->commit, effect->index, &plan->now);
+    enum kx_status status = added_keys(plan, effect);
     for (size_t n = 0; status == KX_OK && n < plan->now.count; n++) {
         status = write_entry(plan, effect, n);
         if (status == KX_OK)

@@ -27,13 +27,6 @@ struct ruled {
     bool has;
 };
 
-/* Returns whether the check of the rule has passed this key, or has ended. */
-static bool has_read(const struct index *rule, struct kx_slice key)
-{
-    return rule->state != KX_INDEX_BUILDING ||
-           kx_compare(key, row_position_key(&rule->build.resume)) <= 0;
-}
-
 /* Returns whether the commit has not changed the value. An entry that has
  * expired is gone, so what is written in its place is new. */
 static bool is_unchanged(const struct plan *plan, const struct ruled *entry)
@@ -232,7 +225,7 @@ static bool is_no_worse(const struct plan *plan, const struct ruled *entry,
 static void count_change(struct plan *plan, const struct ruled *entry,
                          bool violated, bool violates)
 {
-    if (violates != violated && has_read(entry->rule, entry->key))
+    if (violates != violated && index_has_read(entry->rule, entry->key))
         plan_count_conflicts(plan, entry->rule, violates - violated);
 }
 
@@ -752,7 +745,7 @@ static enum kx_status recount_one(struct referral *referral,
                           .had = true,
                           .has = true};
     if (overlay_changes(plan->overlay, entry.key) ||
-        !has_read(entry.rule, entry.key))
+        !index_has_read(entry.rule, entry.key))
         return KX_OK;
     enum kx_status before = test(plan, &entry, true, &violation);
     enum kx_status now = test(plan, &entry, false, &violation);

@@ -24,6 +24,17 @@ struct count_delta {
     uint64_t adopted[KX_ADOPTED_KINDS];
 };
 
+/* How the numbers of entries that an index leaves out change. */
+struct left_out_delta {
+    struct index *index;
+    int64_t counts[KX_LEFT_OUT_REASONS];
+};
+
+struct left_out_deltas {
+    struct left_out_delta *list; /* has room for each index of the catalog */
+    size_t count;
+};
+
 /* One for each batch. It is the talloc parent of the overlay and the scratch
  * buffers. The store keeps it until the next batch, since the view (view.h)
  * points to its keys. */
@@ -67,6 +78,10 @@ struct plan {
         totals[KX_INDEXES_MAX + KX_RULES_MAX + 1]; /* of the
                                                     * kept commits */
     size_t total_count;
+    /* Of the present commit, and of the kept ones. Few commits change these
+     * numbers, so the lists are allocated when they are needed. */
+    struct left_out_deltas left_out;
+    struct left_out_deltas left_out_total;
 };
 
 /* ---- Counts --------------------------------------------------------------
@@ -116,6 +131,11 @@ static inline void plan_count_adopted(struct plan *plan, struct index *index,
     delta.adopted[kind] = 1;
     plan_count_delta(plan, delta);
 }
+
+/* Adds to the number of entries that the index leaves out for this reason.
+ * KX_OK, KX_NO_MEMORY. */
+enum kx_status plan_count_left_out(struct plan *plan, struct index *index,
+                                   enum kx_left_out reason, int64_t entries);
 
 /* Ends the present commit or step of a job, and keeps or drops its changes and
  * counts. */

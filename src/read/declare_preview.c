@@ -469,6 +469,13 @@ static void note_refusal(struct preview_work *work, struct kx_slice key)
     show(&detail, DETAIL_SHOWN, work->refusal);
 }
 
+static void note_left_out(struct kx_preview *preview,
+                          const struct extract *extract)
+{
+    if (extract->count == 0)
+        preview->left_out[extract_left_out(extract)]++;
+}
+
 static enum kx_status take(void *context, struct kx_slice key,
                            const struct record *record)
 {
@@ -488,6 +495,7 @@ static enum kx_status take(void *context, struct kx_slice key,
         work->excluded++;
     else if (work->extract.count == 0)
         work->preview->skipped++;
+    note_left_out(work->preview, &work->extract);
     return count_rows(work, key);
 }
 
@@ -581,6 +589,8 @@ static void extrapolate(struct preview_work *work, uint64_t total)
     double growth = growth_of_rows(work, factor);
     preview->covered = scaled(preview->sampled, factor);
     preview->skipped = scaled(preview->skipped, factor);
+    for (int reason = 0; reason < KX_LEFT_OUT_REASONS; reason++)
+        preview->left_out[reason] = scaled(preview->left_out[reason], factor);
     preview->entries = scaled(preview->entries, growth);
     preview->bytes = scaled(preview->bytes, growth * 100 / PAGE_FILL_PERCENT);
     preview->conflicts = scaled(preview->conflicts, factor * factor);

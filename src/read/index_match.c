@@ -1024,9 +1024,11 @@ enum kx_status index_match_make(void *mem, const struct declaration *index,
     if (match_out->mismatches == 1u << KX_MISMATCH_OTHER_PREFIX)
         return KX_OK; /* nothing else matters */
     enum kx_status status = compare(mem, &matcher);
-    check_room(&matcher);
     check_fields(&matcher);
+    match_out->may_leave_out =
+        (match_out->mismatches >> KX_MISMATCH_LEAVES_OUT & 1) != 0;
     check_where(&matcher);
+    check_room(&matcher);
     if (index->tombstones_ms != 0)
         mismatch(&matcher, KX_MISMATCH_TOMBSTONES);
     match_out->followed = query_reads_entries(query->asked, index);

@@ -391,6 +391,13 @@ static void describe_build(const struct index *built,
     snprintf(info->failure, sizeof info->failure, "%s", built->failure);
 }
 
+/* While the index is built, only the entries that it has read are counted. */
+static bool knows_left_out(const struct index *index)
+{
+    return !index->left_out_unknown && (index->state == KX_INDEX_READY ||
+                                        index->state == KX_INDEX_CONFLICTED);
+}
+
 /* If a successor is built, the progress is the successor's. */
 static void describe(const struct catalog *catalog, const struct index *index,
                      struct kx_index_info *info)
@@ -411,7 +418,9 @@ static void describe(const struct catalog *catalog, const struct index *index,
         .last_read_ms = atomic_load(&index->usage.last_read_ms),
         .writes = atomic_load(&index->usage.writes),
         .adoption = &index->adoption,
+        .left_out_known = knows_left_out(index),
     };
+    memcpy(info->left_out, index->left_out, sizeof info->left_out);
     if (index->verification != NULL)
         info->verification = &index->verification->report;
     if (successor != NULL)

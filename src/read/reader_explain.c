@@ -256,6 +256,26 @@ static enum kx_status refuse_cost(const struct kx_query *query,
     return status;
 }
 
+/* Returns whether no stored entry is left out by the index, except those that
+ * do not meet its `where`. An array may have elements that are left out, though
+ * others are not. */
+static bool has_all_entries(const struct index *index)
+{
+    if (index->left_out_unknown || index->declaration->has_each)
+        return false;
+    for (int reason = 0; reason < KX_LEFT_OUT_REASONS; reason++)
+        if (reason != KX_LEFT_OUT_WHERE && index->left_out[reason] != 0)
+            return false;
+    return true;
+}
+
+static void forgive_left_out(const struct index *index,
+                             struct kx_index_match *match)
+{
+    if (match->may_leave_out && has_all_entries(index))
+        match->mismatches &= ~(1u << KX_MISMATCH_LEAVES_OUT);
+}
+
 enum kx_status kx_index_match_at(struct kx_reader *reader,
                                  struct kx_query *query, size_t n,
                                  struct kx_index_match *match_out,
@@ -269,6 +289,7 @@ enum kx_status kx_index_match_at(struct kx_reader *reader,
         return refuse_cost(query, fault);
     enum kx_status status =
         index_match_make(query, index->declaration, query, match_out);
+    forgive_left_out(index, match_out);
     match_out->index = index->declaration->name;
     /* In the query, 0 also means -0. */
     if (!index_readable(index) || index->declaration->signed_zero)

@@ -487,6 +487,27 @@ static enum kx_status make_keys(struct extract *extract)
     return status;
 }
 
+enum kx_left_out extract_left_out(const struct extract *extract)
+{
+    switch (extract->excluded ? OBSTACLE_NONE : extract->obstacle) {
+    case OBSTACLE_MISSING:
+    case OBSTACLE_NO_PART:
+        return KX_LEFT_OUT_MISSING;
+    case OBSTACLE_TYPE:
+    case OBSTACLE_DUE:
+    case OBSTACLE_NO_ARRAY:
+    case OBSTACLE_NO_NUMBER:
+    case OBSTACLE_DIGITS:
+        return KX_LEFT_OUT_TYPE;
+    case OBSTACLE_TOO_LONG:
+    case OBSTACLE_TOO_MANY:
+        return KX_LEFT_OUT_SIZE;
+    case OBSTACLE_NONE:
+        break;
+    }
+    return extract->excluded ? KX_LEFT_OUT_WHERE : KX_LEFT_OUT_EMPTY;
+}
+
 enum kx_status extract_keys(struct extract *extract,
                             const struct declaration *declaration,
                             struct kx_slice key, const struct record *record)

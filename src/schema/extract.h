@@ -141,6 +141,10 @@ static inline enum kx_status extract_obstructed(struct extract *extract,
     return KX_ABSENT;
 }
 
+/* Returns why the entry has no index key. Call only if extract_keys has found
+ * none. */
+enum kx_left_out extract_left_out(const struct extract *extract);
+
 /* Appends one sentence on the obstacle to detail, and the JSON Pointer of the
  * value concerned to field_out. field_out stays empty for a part of the key and
  * for a key that is too long. */

@@ -107,7 +107,7 @@ test_case '/aggregate adds groups up: all, those under a prefix, and those betwe
 declare_index '{"name":"by_day","prefix":["sales"],"fields":["/country",{"path":"/day","fold":"lower"}],
     "store":{"aggregate":{"sum":[{"path":"/n","scale":2},"/big"]}}}'
 request GET '/aggregate?index=by_day'
-body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0}'
+body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0,"leftOut":0}'
 n=0
 for sale in de,mon,0.1 de,tue,0.2 de,tue,-1 fr,mon,9007199254740993.25; do
     IFS=, read -r country day number <<<"$sale"
@@ -115,21 +115,21 @@ for sale in de,mon,0.1 de,tue,0.2 de,tue,-1 fr,mon,9007199254740993.25; do
     request PUT "/kv/sales/$n" "{\"country\":\"$country\",\"day\":\"$day\",\"n\":$number,\"big\":9007199254740993}"
 done
 request GET '/aggregate?index=by_day'
-body_is '{"count":4,"sum":{"/n":"9007199254740992.55","/big":"36028797018963972"},"groups":3}'
+body_is '{"count":4,"sum":{"/n":"9007199254740992.55","/big":"36028797018963972"},"groups":3,"leftOut":0}'
 request GET '/aggregate?index=by_day&prefix=de'
-body_is '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2}'
+body_is '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2,"leftOut":0}'
 request GET '/aggregate?index=by_day&prefix=de/TUE'
-body_is '{"count":2,"sum":{"/n":"-0.80","/big":"18014398509481986"},"groups":1}'
+body_is '{"count":2,"sum":{"/n":"-0.80","/big":"18014398509481986"},"groups":1,"leftOut":0}'
 gives '[.count, .groups]' '[2,1]' GET '/aggregate?index=by_day&prefix=de&start=de/n'
 gives '[.count, .groups]' '[3,2]' GET '/aggregate?index=by_day&end=fr'
 request GET '/aggregate?index=by_day&prefix=it'
-body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0}'
+body_is '{"count":0,"sum":{"/n":"0.00","/big":"0"},"groups":0,"leftOut":0}'
 request GET '/aggregate?index=tags'
-body_is '{"count":3,"groups":2}'
+body_is '{"count":3,"groups":2,"leftOut":0}'
 kindex aggregate by_day de
-prints '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2}'
+prints '{"count":3,"sum":{"/n":"-0.70","/big":"27021597764222979"},"groups":2,"leftOut":0}'
 kindex aggregate by_day --start fr
-prints '{"count":1,"sum":{"/n":"9007199254740993.25","/big":"9007199254740993"},"groups":1}'
+prints '{"count":1,"sum":{"/n":"9007199254740993.25","/big":"9007199254740993"},"groups":1,"leftOut":0}'
 
 test_case 'an invalid /aggregate is refused with the reason'
 answers 400 bad-parameter GET /aggregate
@@ -145,7 +145,7 @@ request POST /bulk "@$work/many" --header 'Content-Type: application/x-ndjson'
 answers 400 bad-parameter GET '/aggregate?index=many_groups'
 field .parameter prefix
 request GET '/aggregate?index=many_groups&end==10000'
-body_is '{"count":10000,"groups":10000}'
+body_is '{"count":10000,"groups":10000,"leftOut":0}'
 
 # reads PATH: how many entries the request reads, and its count.
 reads() {

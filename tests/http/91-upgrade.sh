@@ -16,10 +16,16 @@ for version in 0.1.0-first 0.1.0; do
     start_server
     same_answers "$old/answers"
     rebuilt >"$work/rebuilt"
+    request GET /indexes
+    field '[.indexes[].leftOut | select(. == null)] | length > 0' true
 
     test_case "indexes of $version are right"
     is 'indexes' "$(names | wc -l)" "$(jq -r 'select(.request[1] | test("^/indexes/[a-z_]+$")) | .request[1]' "$old/answers" | wc -l)"
     is 'wrong ones' "$(wrong)" ''
+
+    test_case "indexes of $version count what they leave out once they are verified"
+    request GET /indexes
+    field '[.indexes[] | select(.state == "ready" and .leftOut == null) | .name]' '[]'
 
     test_case "data of $version are upgraded once"
     stop_server

@@ -170,8 +170,47 @@ static const char *want(struct run *run, const struct index_shape *shape)
     return out;
 }
 
+/* The numbers of entries that it must leave out: `least` of those that clients
+ * see, and `most` with those that have expired, which count until they are
+ * removed. */
+static void must_leave_out(struct run *run, const struct index_shape *shape,
+                           uint64_t *least, uint64_t *most)
+{
+    *least = *most = 0;
+    for (size_t slot = 0; slot < SLOTS; slot++) {
+        const struct model_entry *at = &run->data.slots[slot];
+        bool bad;
+        if (!at->present || (shape->deep && slot % SUFFIXES == 0))
+            continue;
+        struct values values = index_values(run->data.mem, shape, &at->document,
+                                            slot, FLAW_NONE, &bad);
+        *most += values.count == 0;
+        *least += values.count == 0 && alive(&run->data, at);
+    }
+}
+
+/* An index that is ready knows what it leaves out. */
+static void compare_left_out(struct run *run, const struct index_shape *shape)
+{
+    struct kx_index_info info;
+    uint64_t least;
+    uint64_t most;
+    must_leave_out(run, shape, &least, &most);
+    kx_read_begin(run->test.reader);
+    kx_index_find(run->test.reader, kx_text(shape->name), &info);
+    kx_read_end(run->test.reader);
+    uint64_t have = kx_left_out_sum(info.left_out);
+    if ((!info.left_out_known || have < least || have > most) &&
+        run->wrong[0] == '\0')
+        snprintf(run->wrong, sizeof run->wrong,
+                 "%s\nleaves out %llu entries, not %llu to %llu\n",
+                 shape_json(run->data.mem, shape), (unsigned long long)have,
+                 (unsigned long long)least, (unsigned long long)most);
+}
+
 void index_run_compare(struct run *run, const struct index_shape *shape)
 {
+    compare_left_out(run, shape);
     const char *stored = have(run, shape);
     const char *computed = want(run, shape);
     if (strcmp(stored, computed) != 0 && run->wrong[0] == '\0')

@@ -37,6 +37,6 @@ wrong() {
         request POST "/indexes/$name/verify"
         [ "$status" = 202 ] || continue
         until_field .state done GET "/indexes/$name/verify"
-        jq -r 'select(.missing + .dangling + .stale + .duplicate > 0) | .index' "$answer"
+        jq -r 'select(.missing + .dangling + .stale + .duplicate + .miscounted > 0) | .index' "$answer"
     done
 }

@@ -2,6 +2,7 @@
  * ready: the health check alone. */
 #include "cli/commands/cli_index.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <talloc.h>
@@ -262,6 +263,39 @@ static int ask_copies(struct doctor *doctor)
 /* ---- Indexes --------------------------------------------------------------
  */
 
+/* Finds how many entries that meet the conditions of the index it leaves out.
+ * False if the server has not counted them. */
+static bool left_out_of(struct kx_slice index, uint64_t *entries_out)
+{
+    struct kx_slice left_out;
+    *entries_out = 0;
+    if (!cli_json_member(index, "leftOut", &left_out) ||
+        kx_json_type(left_out) != KX_JSON_OBJECT)
+        return false;
+    *entries_out =
+        cli_number(left_out, "entries") - cli_number(left_out, "where");
+    return true;
+}
+
+/* Returns the state of an index that works, followed by how many entries it
+ * leaves out. */
+static const char *tell_left_out(const struct cli *cli, struct kx_slice index,
+                                 const char *name, const char *state)
+{
+    char *text = NULL;
+    uint64_t left_out = 0;
+    bool counted = left_out_of(index, &left_out);
+    if (left_out > 0)
+        text = talloc_asprintf(
+            cli->memory, "%s: leaves out %" PRIu64 " entries", state, left_out);
+    else if (!counted && strcmp(state, "ready") == 0)
+        text = talloc_asprintf(cli->memory,
+                               "%s: \"kindex index verify %s\" counts the "
+                               "entries that it leaves out",
+                               state, name);
+    return text != NULL ? text : state;
+}
+
 /* Returns the state of the index, followed by its failure or by the command
  * that lists its conflicts. */
 static const char *tell(const struct cli *cli, struct kx_slice index,
@@ -276,11 +310,7 @@ static const char *tell(const struct cli *cli, struct kx_slice index,
                                "%s: \"kindex index conflicts %s\" lists the "
                                "entries",
                                state, name);
-    else if (cli_number(index, "skipped") > 0)
-        text =
-            talloc_asprintf(cli->memory, "%s: leaves out %llu entries", state,
-                            (unsigned long long)cli_number(index, "skipped"));
-    return text != NULL ? text : state;
+    return text != NULL ? text : tell_left_out(cli, index, name, state);
 }
 
 static void judge_index(const struct cli *cli, void *target,
@@ -290,9 +320,10 @@ static void judge_index(const struct cli *cli, void *target,
     const char *name = cli_text(cli, index, "name");
     const char *state = cli_index_state(cli, index);
     enum health health = WARN;
+    uint64_t left_out;
     if (name == NULL || state == NULL)
         return;
-    if (strcmp(state, "ready") == 0 && cli_number(index, "skipped") == 0)
+    if (left_out_of(index, &left_out) && left_out == 0)
         health = FINE;
     if (strcmp(state, "failed") == 0 || strcmp(state, "conflicted") == 0)
         health = FAIL;

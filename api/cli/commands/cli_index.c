@@ -79,6 +79,14 @@ static void show_rest(struct kx_slice index)
     putchar('\n');
 }
 
+/* Puts the number of entries that the index leaves out; "?" if the server has
+ * not counted them. */
+static void show_left_out(struct kx_slice index)
+{
+    struct kx_slice left_out = member_or(index, "leftOut", "{}");
+    cli_put_column(stdout, member_or(left_out, "entries", "?"), -10);
+}
+
 static void show_row(const struct cli *cli, struct kx_slice index)
 {
     struct kx_slice entries = member_or(index, "entries", "");
@@ -90,6 +98,8 @@ static void show_row(const struct cli *cli, struct kx_slice index)
     printf("%s%-28s%s %-10s ", cli_tint(cli), name != NULL ? name : "?",
            cli_plain(cli), state != NULL ? state : "?");
     cli_put_column(stdout, entries, -10);
+    putchar(' ');
+    show_left_out(index);
     printf(" %-7s ", unique ? "unique" : "");
     cli_put(stdout, prefix);
     putchar(' ');
@@ -100,8 +110,9 @@ static void show_row(const struct cli *cli, struct kx_slice index)
 static void show_heading(const struct cli *cli)
 {
     if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
-        printf("%s%-28s %-10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
-               "STATE", "ENTRIES", "", "PREFIX FIELDS", cli_plain(cli));
+        printf("%s%-28s %-10s %10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
+               "STATE", "ENTRIES", "LEFT OUT", "", "PREFIX FIELDS",
+               cli_plain(cli));
 }
 
 static void show_index(const struct cli *cli, void *target,
@@ -422,7 +433,8 @@ static int judge(const struct cli *cli, struct kx_slice report)
         return cli_fail("the server's answer is not a finished report");
     uint64_t wrong =
         cli_number(report, "missing") + cli_number(report, "dangling") +
-        cli_number(report, "stale") + cli_number(report, "duplicate");
+        cli_number(report, "stale") + cli_number(report, "duplicate") +
+        cli_number(report, "miscounted");
     return wrong > cli_number(report, "mended") ? CLI_CONFLICT : CLI_OK;
 }
 

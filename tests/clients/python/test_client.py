@@ -523,7 +523,7 @@ class Entries(unittest.TestCase):
         for user, total, items in (("ada", 1.25, 2), ("bob", 3, 1), ("ada", 4.5, 1)):
             self.db.add(("orders",), {"user": user, "total": total, "items": items})
         ada = self.db.aggregate("order_totals", ("ada",))
-        self.assertEqual(ada, Aggregate(2, {"/total": "5.75", "/items": "3"}, 1))
+        self.assertEqual(ada, Aggregate(2, {"/total": "5.75", "/items": "3"}, 1, 0))
         bob = self.db.aggregate("order_totals", start=("b",), end=("c",))
         self.assertEqual((bob.count, bob.sum["/total"]), (1, "3.00"))
         self.assertEqual(self.db.aggregate("order_count").count, 3)

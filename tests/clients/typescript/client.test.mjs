@@ -250,9 +250,9 @@ test('totals are added up', async () => {
   const placed = [['ada', 1.25, 2], ['bob', 3, 1], ['ada', 4.5, 1]];
   for (const [user, total, items] of placed) await orders.add({ user, total, items });
   assert.deepEqual(await orders.totals.aggregate('ada'),
-    { count: 2, sum: { '/total': '5.75', '/items': '3' }, groups: 1 });
+    { count: 2, sum: { '/total': '5.75', '/items': '3' }, groups: 1, leftOut: 0 });
   assert.deepEqual(await db.aggregate('orders_totals', { start: ['b'], end: ['c'] }),
-    { count: 1, sum: { '/total': '3.00', '/items': '1' }, groups: 1 });
+    { count: 1, sum: { '/total': '3.00', '/items': '1' }, groups: 1, leftOut: 0 });
   assert.equal((await orders.all.aggregate()).count, 3);
 });
 

@@ -93,6 +93,8 @@ class Aggregate:
     count: int
     sum: dict[str, str]
     groups: int
+    left_out: Optional[int] = None
+    """Entries that meet the index's conditions and are in no group; None: unknown."""
 
 
 @dataclass(frozen=True)
@@ -825,7 +827,9 @@ class Kindex:
         answer = self._read(
             "GET", "/aggregate", "count", "groups", query=_selection(prefix, start, end, index)
         )
-        return Aggregate(answer["count"], answer.get("sum", {}), answer["groups"])
+        return Aggregate(
+            answer["count"], answer.get("sum", {}), answer["groups"], answer.get("leftOut")
+        )
 
     def explain(
         self,

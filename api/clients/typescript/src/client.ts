@@ -107,6 +107,8 @@ export interface Aggregate {
   count: number;
   sum?: Record<string, string>;
   groups: number;
+  /** Entries that meet the index's conditions and are in no group; null: unknown. */
+  leftOut?: number | null;
 }
 /** The next part of keys under a prefix. */
 export interface Child {
@@ -138,6 +140,10 @@ export interface Fit {
   rows?: number;
   exact?: boolean;
   reasons?: { code: string; detail: string }[];
+  /** The index may leave out entries of the query, but leaves out none of those stored. */
+  leavesOut?: 0;
+  /** The change of its declaration with which that stays so. */
+  permanent?: { missing: "error" };
 }
 export interface Explanation {
   entries: Fit;

@@ -94,6 +94,9 @@ static void verify(struct world *world, size_t n)
         if (info.verification->counts[damage] != 0)
             find(world, "its verification finds something",
                  name_of(world, 'i', n));
+    if (info.verification->miscounted != 0 || !info.left_out_known)
+        find(world, "its verification counts other entries as left out",
+             name_of(world, 'i', n));
     kx_read_end(world->test.reader);
 }
 
@@ -131,6 +134,10 @@ static void compare_form(struct world *world, size_t n,
         find(world, "its entries are not those that are built anew", name);
     if (readable && twin.entries != info->entries)
         find(world, "its entries are miscounted", name);
+    if (readable &&
+        (!twin.left_out_known || !info->left_out_known ||
+         memcmp(twin.left_out, info->left_out, sizeof twin.left_out) != 0))
+        find(world, "the entries that it leaves out are miscounted", name);
     if (!readable && (twin.state != KX_INDEX_CONFLICTED ||
                       twin.conflicts != info->conflicts))
         find(world, "its conflicts are not those that are built anew", name);
