@@ -120,11 +120,11 @@ bench bench-peers:
 	@tests/bench/setup.sh $(BUILD)
 	@node tests/bench/$@.js
 bench-large screenshots: all ; @tests/$(if $(filter screenshots,$@),console/screenshots,bench/large).sh
-fresh quick: ; @tests/$@/run.sh
+fresh quick cover: ; @tests/$@/run.sh
 compile_commands.json: ; @deploy/compile_commands.sh "$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -Itests/lib" $(filter %.c,$(SOURCES)) >$@
 clean: ; rm -rf $(BUILD)
 
 -include $(patsubst %.c,$(BUILD)/%.d,$(filter %.c,$(SOURCES)))
 .PRECIOUS: $(BUILD)/%.o
 .PHONY: all help release cluster install deb clean run test format format-check clang clang-rest shape shape-self-test unit http deno fault \
-        packaging clients console http-broad http-postgresql http-postgresql-14 http-postgresql-18 fault-server fault-nodes prove prove-nodes openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh screenshots quick quick-self-test http-self-test compile_commands.json
+        packaging clients console http-broad http-postgresql http-postgresql-14 http-postgresql-18 fault-server fault-nodes prove prove-nodes openapi-check fuzz fuzz-short fuzz-grow cppcheck tidy tsan valgrind instructions bench bench-peers bench-large fresh screenshots cover quick quick-self-test http-self-test compile_commands.json

@@ -48,6 +48,7 @@ make instructions     count the instructions of a request
 Not part of the test:
 make screenshots      pictures of the console, in build/screenshots
 make asan-TARGET      another target (all, unit, http ..) with sanitizers
+make cover            the lines and branches that tests run, by room (gcov)
 make prove            fault, with many more runs
 make prove-nodes      fault-nodes, with many more runs
 make fuzz             a million inputs for each parser

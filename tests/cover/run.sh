@@ -1,0 +1,33 @@
+#!/bin/bash
+# Counts the lines and branches of src and api that unit tests, stories and tests of faults
+# run, by room, in a separate build (gcov). Ends with "N passed, N failed": the parts, and the
+# rooms that have a bound (rooms.js).
+#
+# Of the tests of faults those run whose processes end by themselves: a killed process writes no
+# counts. KX_COVER_PARTS="unit" runs these parts only, "" none: the counts of earlier runs stay
+# until the build is removed. `node tests/cover/rooms.js build/cover src/plan` lists each
+# line and branch of a room that nothing has run.
+set -u
+cd "$(dirname "$0")/../.." || exit
+. tests/lib/path.sh
+. tests/lib/sums.sh
+top=${BUILD:-build}/cover
+passed=0
+failed=0
+# A program that counts is slower, and merges its counts into files when it ends.
+export KX_PATIENCE=${KX_PATIENCE:-300} KX_LIMIT=${KX_LIMIT:-900}
+export KX_FAULT_ONLY=${KX_FAULT_ONLY:-^each allocation|^[0-9]+ schedules}
+mkdir -p "$top"
+for part in ${KX_COVER_PARTS-unit http fault-server}; do
+    ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$top" HARDEN= \
+        CFLAGS='-O0 -g --coverage -fprofile-update=atomic' "$part" >"$top/output" 2>&1 </dev/null
+    add_count $? "$top/output"
+    [ "$bad" -eq 0 ] || reasons "$top/output"
+    echo "$part: $ok passed, $bad failed"
+done
+node tests/cover/rooms.js "$top" >"$top/rooms"
+status=$?
+cat "$top/rooms"
+add_count $status "$top/rooms"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
