@@ -22,7 +22,7 @@ class AccessPage {
       h('header.bar', {}, h('h2', {}, 'Access tokens'), h('span.grow'), may('admin')
         ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
       isOpen() ? h('p.warn', {}, 'This server needs no token: every program on this machine has all rights. Once the first token is created, every request needs a token; you are then signed in with the first.') : null,
-      holder() ? h('p', {}, `You use ${holder().name}: ${holder().grants.map(grantText).join('; ')}; expires: ${day(holder().expiresAt)}.`) : null,
+      holder() ? h('p', {}, `You use ${holder().name}${holder().issuer ? `, the subject ${holder().sub} of ${holder().issuer}` : ''}: ${holder().grants.map(grantText).join('; ')}; expires: ${day(holder().expiresAt)}.`) : null,
       may('admin') ? h('table', {}, h('thead', {}, h('tr', {}, ['Name', 'May', 'Created', 'Expires', ''].map((text) =>
         (text ? h('th', { scope: 'col' }, text) : h('td'))))), this.body) : null);
   }

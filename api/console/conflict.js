@@ -3,10 +3,38 @@
 import { h, fill } from './dom.js';
 import { merge } from './merge.js';
 
-// The lines of a text, marked where the other has no such line.
+const CELLS_MAX = 4000000; // of the table of two texts
+
+// Which of the lines the other text does not have, in the longest sequence that both have. Of
+// longer texts those that it has nowhere.
+function added(lines, others) {
+  const [n, m] = [others.length, lines.length];
+  if (n * m > CELLS_MAX) {
+    const have = new Set(others);
+    return lines.map((line) => !have.has(line));
+  }
+  const width = m + 1;
+  const common = new Uint32Array((n + 1) * width);
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = m - 1; j >= 0; j--) {
+      common[i * width + j] = others[i] === lines[j] ? common[(i + 1) * width + j + 1] + 1
+        : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
+    }
+  }
+  let i = 0;
+  return lines.map((line, j) => {
+    while (i < n && others[i] !== line && common[(i + 1) * width + j] >= common[i * width + j + 1]) i++;
+    if (i === n || others[i] !== line) return true;
+    i++;
+    return false;
+  });
+}
+
+// The lines of a text, marked where the other does not have them.
 export function marked(text, other) {
-  const have = new Set(other.split('\n'));
-  return text.split('\n').map((line) => (have.has(line) ? line + '\n' : h('mark', {}, line + '\n')));
+  const lines = text.split('\n');
+  const isNew = added(lines, other.split('\n'));
+  return lines.map((line, j) => (isNew[j] ? h('mark', {}, line + '\n') : line + '\n'));
 }
 
 // base, theirs, mine: texts, theirs null where it was deleted. take(text) begins

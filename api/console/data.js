@@ -161,10 +161,18 @@ class DataPage {
     const { turn } = this;
     this.loading ??= import('./entry.js').then(({ Entry }) => {
       this.entry = new Entry(this.detail, { changed: () => this.list?.refresh(),
-        back: () => this.focusList(), closed: (why) => this.close(why) });
+        back: () => this.focusList(), closed: (why) => this.close(why), sourceOf: (...of) => this.sourceOf(...of) });
     });
     await this.loading;
     if (turn === this.turn) await this.entry.open(found.key);
+  }
+
+  // A unique index of pointers stores the last parts of the key, any other has them in its key.
+  sourceOf(key, value) {
+    const index = this.indexes.find(({ name }) => name === key[0]);
+    if (!index || index.store.aggregate) return null;
+    if (!index.unique) return [...index.prefix, ...key.slice(1 + index.fields.length)];
+    return index.store === 'pointer' ? [...index.prefix, ...[value].flat()] : null;
   }
 
   close(text) {

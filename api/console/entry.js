@@ -2,14 +2,14 @@
 // changed it. Text that is not saved is kept until it is saved or reverted.
 import { h, fill, say, bytes, duration, tool } from './dom.js';
 import { Problem, query, requests, send } from './api.js';
-import { format, mistake, place } from './json.js';
-import { write } from './key.js';
+import { format, mistake, parse, place } from './json.js';
+import { toFragment, write } from './key.js';
 import { may } from './session.js';
 import { keyParts } from './tree.js';
 import { decode, layout } from './value.js';
 import { read } from './stored.js';
 import { bytesView } from './bytes.js';
-import { Field } from './field.js';
+import { COLOUR_MAX, Field, outline } from './field.js';
 import { confirm } from './dialog.js';
 import { showConflict } from './conflict.js';
 import { counterForm, numberOf } from './counter.js';
@@ -24,9 +24,10 @@ addEventListener('beforeunload', (event) => { if (drafts.size > 0) event.prevent
 
 export class Entry {
   // changed(key): it was stored or deleted. back(): the focus goes elsewhere.
-  // closed(why): it is no longer shown.
-  constructor(host, { changed, back, closed }) {
-    Object.assign(this, { host, changed, back, closed, turn: 0, key: null, state: null });
+  // closed(why): it is no longer shown. sourceOf(key, value): of an index entry, the key of
+  // the entry that it stands for.
+  constructor(host, { changed, back, closed, sourceOf }) {
+    Object.assign(this, { host, changed, back, closed, sourceOf, turn: 0, key: null, state: null });
     host.addEventListener('keydown', (event) => this.press(event));
   }
 
@@ -62,7 +63,7 @@ export class Entry {
     this.note = h('span.note', { role: 'status' });
     this.conflict = h('div.conflict', { hidden: true });
     const head = h('header.bar', {}, h('button.back', { type: 'button', onclick: () => this.back() }, '‹ Entries'),
-      h('h2.crumbs', {}, keyParts(state.key)), h('span.grow'),
+      h('h2.crumbs', {}, keyParts(state.key)), h('span.grow'), this.source(state),
       h('button', { type: 'button', onclick: async () => (await import('./indexed.js')).showIndexes(state.key, state.kind, decode(state.content)) }, 'Indexes'),
       h('span.tag', {}, state.kind === 'bytes' || state.kind === 'text' ? state.type.split(';')[0] : state.kind));
     const expiry = state.expiresAt === null ? 'expires never'
@@ -73,6 +74,12 @@ export class Entry {
     const more = may('write') ? [tool('Expiry', 'clock', () => this.setExpiry()), tool('Delete', 'bin', () => this.remove(), { kind: '.danger' })] : null;
     if (state.kind === 'bytes') this.drawBytes(head, more);
     else this.drawText(head, more);
+  }
+
+  // What an index entry stands for, as a link.
+  source({ key, kind, content }) {
+    const source = kind === 'JSON' ? this.sourceOf(key, parse(decode(content))) : null;
+    return source && h('a', { href: `#/data/${toFragment(source)}` }, 'Its entry');
   }
 
   drawBytes(head, more) {
@@ -93,6 +100,7 @@ export class Entry {
     fill(this.host, head, this.counter(text), this.date(), this.conflict, this.field.box, h('footer.bar', {}, this.note, this.saveButton,
       h('button', { type: 'button', onclick: () => this.revert() }, 'Revert'),
       isText ? null : h('button', { type: 'button', onclick: () => this.format() }, 'Format'),
+      isText || state.shown.length > COLOUR_MAX ? null : h('button', { type: 'button', 'aria-pressed': 'false', onclick: (event) => this.fold(event.currentTarget) }, 'Fold'),
       h('span.grow'), more));
     const draft = drafts.get(write(state.key));
     if (draft) {
@@ -148,6 +156,18 @@ export class Entry {
     if (bad) return this.field.select(bad.at);
     this.field.text = format(this.field.text);
     return this.check();
+  }
+
+  // Shows the text with parts that fold, or the field again.
+  fold(button) {
+    const { box, text } = this.field;
+    const bad = mistake(text);
+    if (bad) { this.field.select(bad.at); return; }
+    const folded = button.getAttribute('aria-pressed') === 'false';
+    button.setAttribute('aria-pressed', String(folded));
+    this.outline?.remove();
+    box.hidden = folded;
+    if (folded) box.after(this.outline = outline(text, `Folded value of ${write(this.state.key)}`));
   }
 
   focus() {

@@ -1,9 +1,9 @@
 // A field for JSON: plain text in one text node, coloured without elements (CSS
 // highlights). Long texts are in a textarea, which is faster and has no colours.
 import { h } from './dom.js';
-import { tokens } from './json.js';
+import { format, tokens } from './json.js';
 
-const COLOUR_MAX = 65536; // characters
+export const COLOUR_MAX = 65536; // characters
 const KINDS = ['s', 'n', 'w', 'k', 'b'];
 
 // The ranges of the tokens by kind, up to the first mistake; k are names. `pairs`: of each
@@ -32,6 +32,23 @@ function ranges(text, node) {
     }
   } catch { /* what is after the mistake has no colour */ }
   return found;
+}
+
+// The text of a JSON value in lines, of which those between two brackets fold. No line of JSON
+// ends in a bracket within a string.
+export function outline(text, label) {
+  const root = h('div.outline', { tabIndex: 0, role: 'region', 'aria-label': label });
+  const stack = [root];
+  for (const line of format(text).split('\n')) {
+    if (/^ *[}\]]/.test(line)) stack.pop();
+    if (!/[{[]$/.test(line)) stack.at(-1).append(h('div', {}, line));
+    else {
+      const part = h('details', { open: true }, h('summary', {}, line));
+      stack.at(-1).append(part);
+      stack.push(part);
+    }
+  }
+  return root;
 }
 
 export class Field {

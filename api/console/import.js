@@ -5,6 +5,7 @@ import { parse } from './json.js';
 import { form } from './dialog.js';
 
 const PART = 1 << 20; // bytes of lines in one request
+const SQLITE = 'SQLite format 3'; // its first bytes
 const ERRORS_SHOWN = 20;
 const REFUSED_MAX = 1000; // lines, then it stops
 
@@ -58,6 +59,7 @@ export async function importEntries(given) {
   const run = async () => {
     const source = given ?? file.files[0];
     if (!source) throw new Error('Choose a file.');
+    if (await source.slice(0, SQLITE.length).text() === SQLITE) throw new Error('This is a SQLite file, as Deno KV has: import it from a shell, as is said below.');
     progress.hidden = false;
     fill(errors);
     let done = 0;

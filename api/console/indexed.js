@@ -2,7 +2,7 @@
 import { h } from './dom.js';
 import { get, post } from './api.js';
 import { ExactNumber, memberOf, parse } from './json.js';
-import { begins, parse as parseKey, write } from './key.js';
+import { begins, parse as parseKey, toFragment, write } from './key.js';
 import { form } from './dialog.js';
 import { keyParts } from './tree.js';
 
@@ -56,7 +56,7 @@ export async function showIndexes(key, kind, text) {
   const rows = await Promise.all(over.map(async (index) => {
     const found = await lookUp(index, key, value).catch((error) => ({ note: error.text ?? error.message }));
     return h('tr', {}, h('th', { scope: 'row' }, h('a', { href: `#/indexes/${encodeURIComponent(index.name)}` }, index.name)),
-      h('td', {}, found.key ? h('span.part', {}, keyParts(found.key)) : found.note ?? `leaves it out: ${found.why}`));
+      h('td', {}, found.key ? h('a', { href: `#/data/${toFragment(found.key)}` }, keyParts(found.key)) : found.note ?? `leaves it out: ${found.why}`));
   }));
   const dialog = form({ id: 'indexed', title: `Indexes of ${write(key)}`, action: 'Close', cancel: null, submit: () => true,
     body: rows.length === 0 ? h('p', {}, 'No index is declared for entries with this key.') : h('table', {}, h('tbody', {}, rows)) });

@@ -4,6 +4,7 @@ import { h, fill, say, count, duration } from './dom.js';
 import { post, send } from './api.js';
 import { may } from './session.js';
 
+const FOLLOWED = { age: 'kindex_follow_age_seconds', commit: 'kindex_followed_commit_timestamp_seconds' };
 const TIMES = { backup: 'kindex_backup_last_success_timestamp_seconds', archive: 'kindex_archive_last_success_timestamp_seconds' };
 
 // ---- Nodes ------------------------------------------------------------------
@@ -42,6 +43,8 @@ export class Backup {
     const [backup, archive] = [figure(text, TIMES.backup), figure(text, TIMES.archive)];
     fill(this.facts, `Last backup: ${backup ? date(backup) : 'none since the server started'}. `,
       `Log: ${archive ? `archived ${date(archive)}` : 'not archived'}.`);
+    const [age, commit] = [figure(text, FOLLOWED.age), figure(text, FOLLOWED.commit)];
+    if (age >= 0 && age !== null) this.facts.append(' ', `A standby: it read its archive to the end ${duration(age * 1000)} ago${commit ? `, whose last commit is of ${date(commit)}` : ''}.`);
   }
 
   // A download cannot send a token, so it gets an address for one use.

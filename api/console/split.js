@@ -5,14 +5,14 @@ import { may } from './session.js';
 
 export class Split {
   // id: of the page; name: over the list; one: of what it lists; columns: [title, class];
-  // scope: for a new one; hint, while none is chosen. Subclasses have load(), which shows what
+  // scope: for a new one; more: other buttons; hint, while none is chosen. Subclasses have load(), which shows what
   // there is, row(thing), open(host, name) and newForm(): {node, focus()}.
-  constructor(app, { id, name, one, columns, scope, hint }) {
+  constructor(app, { id, name, one, columns, scope, more, hint }) {
     Object.assign(this, { app, id, name, scope, turn: 0, rows: new Map() }); // turn: counts what was asked to be shown beside the list
     this.body = h('tbody');
     this.detail = h('section.detail', { 'aria-label': one });
     this.node = h('div.split.panes', {}, h('section.list', { 'aria-label': name },
-      h('header.bar', {}, h('h2', {}, name), h('span.grow'), may(scope)
+      h('header.bar', {}, h('h2', {}, name), h('span.grow'), more, may(scope)
         ? h('button.primary', { type: 'button', onclick: () => this.create() }, 'New', h('kbd', {}, 'n')) : null),
       h('div.scroll', { tabIndex: 0, role: 'region', 'aria-label': `List of ${name.toLowerCase()}` },
         h('table', {}, h('thead', {}, h('tr', {}, columns.map(([text, kind = '']) => h(`th${kind}`, { scope: 'col' }, text)))), this.body))), this.detail);

@@ -317,3 +317,49 @@ test('a typed date has a calendar, and the text around it stays', () => withCons
   assert.equal((await stored(client, 'kinds/day')).bytes.toString(), before.replace('2023-04-23T00:00:00.123Z', at));
   await page.fine();
 }));
+
+test('a value folds with its digits, a diff marks each added line, and an index entry leads to its entry', () => withConsole(async ({ client, open }) => {
+  await client('PUT', '/kv/view/a', '{"name":"Ada {","list":[1.50,{"id":12345678901234567890}]}', json);
+  await client('POST', '/indexes', '{"name":"view_by_name","prefix":["view"],"fields":["/name"],"unique":true}', { ...json, Prefer: 'wait=30' });
+  const page = await open('#/data/view/a', ['412 /kv']);
+  await text(page).filter({ hasText: 'Ada' }).waitFor();
+  const fold = page.getByRole('button', { name: 'Fold' });
+  await fold.press('Enter');
+  const outline = page.locator('.outline');
+  await outline.getByText('12345678901234567890').waitFor();
+  assert.equal((await outline.textContent()).replace(/\s/g, ''), '{"name":"Ada{","list":[1.50,{"id":12345678901234567890}]}');
+  await accessible(page, page.context());
+  await fits(page);
+  await outline.locator('summary').filter({ hasText: '"list"' }).press('Enter');
+  await outline.getByText('12345678901234567890').waitFor({ state: 'hidden' });
+  assert.ok(await outline.getByText('Ada {').isVisible());
+  await fold.press('Enter');
+  assert.ok(await text(page).isVisible());
+
+  // From the entry to its index entry, and back by what that stands for.
+  await page.getByRole('button', { name: 'Indexes' }).click();
+  await page.locator('#indexed td a').click();
+  await page.getByRole('link', { name: 'Its entry' }).waitFor();
+  assert.match(page.url(), /#\/data\/view_by_name\//);
+  await page.getByRole('link', { name: 'Its entry' }).press('Enter');
+  await text(page).filter({ hasText: '1.50' }).waitFor();
+  assert.match(page.url(), /#\/data\/view\/a$/);
+
+  // A line that the other version has, too, is marked where there is one more of it.
+  await client('PUT', '/kv/view/b', '[1,2,3]', json);
+  await page.goto(page.url().replace(/#.*/, '#/data/view/b'));
+  await text(page).filter({ hasText: /^\[\s*1,\s*2,\s*3\s*\]$/ }).waitFor();
+  await page.key('e');
+  await page.key('Control+a');
+  await page.type('[1,1,2,3]');
+  await page.getByRole('button', { name: 'Format' }).click();
+  await client('PUT', '/kv/view/b', '[1,2]', json);
+  await page.key('Control+s');
+  const yours = page.getByRole('region', { name: 'Yours' }).locator('mark');
+  await yours.first().waitFor();
+  assert.deepEqual(await yours.allInnerTexts().then((all) => all.map((one) => one.trim())), ['1,']);
+  await accessible(page, page.context());
+  await page.key('Escape');
+  await page.getByRole('button', { name: 'Revert' }).click();
+  await page.fine();
+}));

@@ -310,6 +310,9 @@ test('a file of entries is imported, and tells the lines that are refused', () =
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
   await accessible(page, page.context());
+  await page.locator('input[name=file]').setInputFiles({ name: 'kv.sqlite3', mimeType: '', buffer: Buffer.from('SQLite format 3\0\x10\0\xff', 'latin1') });
+  await page.getByRole('button', { name: 'Import', exact: true }).click();
+  await page.getByText('This is a SQLite file').waitFor();
   const lines = ['{"key":[],"value":1}', '{"key":["imported",1],"value":{"id":12345678901234567890}}', 'not JSON', '', '{"key":["imported",2],"value":2}'];
   await page.locator('input[name=file]').setInputFiles({ name: 'entries.ndjson', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.join('\n')) });
   await page.getByRole('button', { name: 'Import', exact: true }).click();

@@ -3,9 +3,13 @@
 'use strict';
 
 const assert = require('node:assert');
+const crypto = require('node:crypto');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
 const { isDeepStrictEqual } = require('node:util');
 const { after, test } = require('node:test');
-const { HALF_TYPED, PHONE, SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole } = require('./lib.js');
+const { HALF_TYPED, PHONE, SIGN_IN, accessible, clientOf, finish, fits, launch, openPage, picture, server, withConsole, runs } = require('./lib.js');
 
 after(finish);
 
@@ -621,4 +625,73 @@ test('readiness, the last backup and one more, also with a token', async () => {
   await page.getByText(/Last backup: \d/).waitFor();
   await page.fine();
   await context.close();
+});
+
+test('indexes that were kept by hand are found in the data, and adopted', () => withConsole(async ({ client, open }) => {
+  const lines = [];
+  for (let i = 10; i < 40; i++) {
+    lines.push({ key: ['members', `m${i}`], value: { email: `member${i}@x.org` } });
+    if (i !== 12) lines.push({ key: ['members_by_email', `member${i}@x.org`], value: `m${i}` });
+  }
+  await client('POST', '/bulk', lines.map((line) => JSON.stringify(line)).join('\n'), { 'Content-Type': 'application/x-ndjson' });
+  const page = await open('#/indexes');
+  await page.getByText('Choose an index').waitFor();
+  await page.getByRole('button', { name: 'Found in your data' }).press('Enter');
+  const found = page.locator('.detail fieldset').filter({ hasText: 'members_by_email' });
+  await found.getByText('29 of 29 are right').waitFor();
+  await found.getByText(': 1 missing').waitFor();
+  await found.locator('li').filter({ hasText: 'member12@x.org' }).waitFor();
+  await accessible(page, page.context());
+  await fits(page);
+  await picture(page, 'discover');
+  await page.getByRole('button', { name: 'Adopt members_by_email' }).press('Enter');
+  await page.locator('.split .list tr').filter({ hasText: 'members_by_email' }).getByText('ready').waitFor();
+  await client('GET', '/kv/members_by_email/member12@x.org'); // what was missing is there
+  await page.fine();
+}));
+
+test('a standby says how far it has read its archive', async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-'));
+  const nodes = [];
+  try {
+    nodes.push(await runs(['--data', `${directory}/first`, '--archive', `${directory}/archive`, '--followed'], `${directory}/one`));
+    await clientOf(nodes[0].base)('PUT', '/kv/a', '1', json);
+    nodes.push(await runs(['--data', `${directory}/second`, '--follow', `${directory}/archive`, '--primary', nodes[0].base], `${directory}/two`));
+    const context = await (await launch()).newContext();
+    const page = await openPage(context, `${nodes[1].base}/console#/server`);
+    await page.getByText(/A standby: it read its archive to the end \d+ (ms|s) ago/).waitFor();
+    await accessible(page, context);
+    await fits(page);
+    await page.fine();
+    await context.close();
+  } finally {
+    for (const node of nodes.reverse()) await node.end('SIGTERM');
+    fs.rmSync(directory, { recursive: true });
+  }
+});
+
+test('Access names the subject and issuer of a JSON Web Token', async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-'));
+  let own;
+  try {
+    const { publicKey, privateKey } = crypto.generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    fs.writeFileSync(`${directory}/keys`, JSON.stringify({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'ours', alg: 'ES256', use: 'sig' }] }));
+    fs.writeFileSync(`${directory}/grants`, '[{"scopes":["read","list"],"prefix":["users","{sub}"]}]');
+    own = await runs(['--data', `${directory}/data`, '--jwt-keys', `${directory}/keys`, '--jwt-issuer', 'https://id.example.org', '--jwt-audience', 'kindex', '--grants', `${directory}/grants`], `${directory}/server`);
+    const part = (document) => Buffer.from(JSON.stringify(document)).toString('base64url');
+    const signed = `${part({ alg: 'ES256', kid: 'ours' })}.${part({ iss: 'https://id.example.org', aud: 'kindex', sub: 'ada', exp: Math.floor(Date.now() / 1000) + 600 })}`;
+    const signature = crypto.sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+    const context = await (await launch()).newContext();
+    const page = await openPage(context, `${own.base}/console#/access`, SIGN_IN);
+    await page.getByRole('dialog').waitFor();
+    await page.locator('input[name=token]').fill(`${signed}.${signature}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('You use ada, the subject ada of https://id.example.org: read, list under users/ada').waitFor();
+    await accessible(page, context);
+    await page.fine();
+    await context.close();
+  } finally {
+    await own?.end('SIGTERM');
+    fs.rmSync(directory, { recursive: true });
+  }
 });

@@ -27,6 +27,7 @@ planted find.test.js 'a file of entries' 'waiting for .*2 entries stored, 2 line
 planted find.test.js 'no late answer' 'AssertionError' search.js ' || document.activeElement !== this.box' ''
 planted find.test.js 'takes no focus' 'AssertionError.*server' server.js 'if (!isTyping()) ' ''
 planted rules.test.js 'declared by keyboard' 'waiting for .*Violations: 1' rules.js 'this.timer = setTimeout(() => this.attempt(), SETTLE_MS);' ''
+planted entry.test.js 'a value folds' 'AssertionError.*12345678901234567000|waiting for .*12345678901234567890' field.js 'for (const line of format(text).' 'for (const line of JSON.stringify(JSON.parse(text), null, 2).'
 planted queues.test.js 'stayed in their queue' 'waiting for .*Not retried: 1' queues.js '{ key: from, versionstamp: versionstampOf(entry) }, ' ''
 planted find.test.js 'plots have' 'waitForFunction|AssertionError' server.js 'this.charts.forEach((chart) => chart.show(share))' 'this.charts[0].show(share)'
 planted docs.test.js 'every language' 'AssertionError.*curl' docs.js "text.replaceAll(\"'\", \"'\\\\''\")" 'text'
