@@ -10,6 +10,7 @@
 #include <talloc.h>
 
 #include "entries/kv.h"
+#include "http/accept.h"
 #include "rest/answer.h"
 #include "rest/body.h"
 #include "rest/conditions.h"
@@ -138,17 +139,36 @@ static bool commit_change(struct request *request, struct reply *reply,
     return false;
 }
 
-/* {"ok":true,"<done>":N,"more":..,"cursor":"..","versionstamp":..}; no cursor
- * if no entries are left. */
+/* The changed entries, if the client prefers them. A repeated commit has kept
+ * none. */
+static void add_entries(const struct kx_commit *commit, struct reply *reply)
+{
+    if (commit->entries == NULL)
+        return;
+    reply_header(reply, "Preference-Applied", "return=representation");
+    kx_add_text(&reply->body, ",\"entries\":[");
+    for (size_t i = 0; i < commit->in_range; i++) {
+        kx_add(&reply->body, ",", i > 0);
+        entryjson_write(&commit->entries[i], &reply->body);
+    }
+    kx_add_byte(&reply->body, ']');
+}
+
+/* {"ok":true,"<done>":N,"entries":[..],"more":..,"cursor":"..",
+ * "versionstamp":..}; entries if the client prefers them, no cursor if none are
+ * left. */
 static void answer_range(struct request *request, struct reply *reply,
                          const char *done, const struct range_change *change)
 {
     const struct kx_commit *commit = &request->commit;
     char text[80];
     answer_json(reply, 200);
-    snprintf(text, sizeof text, "{\"ok\":true,\"%s\":%zu,\"more\":%s", done,
-             commit->in_range, commit->more ? "true" : "false");
+    snprintf(text, sizeof text, "{\"ok\":true,\"%s\":%zu", done,
+             commit->in_range);
     kx_add_text(&reply->body, text);
+    add_entries(commit, reply);
+    kx_add_text(&reply->body,
+                commit->more ? ",\"more\":true" : ",\"more\":false");
     if (commit->more) {
         kx_add_text(&reply->body, ",\"cursor\":\"");
         cursor_write(change->list, commit->last, &reply->body);
@@ -190,6 +210,9 @@ static void read_patch(struct request *request, void *arg)
         read_range(request, TAKES_TTL | TAKES_CURSOR, &query, change, error) &&
         kv_read_patch(request, &query, &change->each, error) &&
         idempotency_read(request, error);
+    if (prefer_says(request_header(request, "Prefer"), "return",
+                    "representation"))
+        change->each.returns = KX_RETURN_NEW;
 }
 
 void list_patch(struct request *request, struct reply *reply)

@@ -110,7 +110,7 @@ static void answer_claim(const struct kx_commit *commit, struct reply *reply)
     kx_add_text(&reply->body, "{\"jobs\":[");
     for (size_t i = 0; i < commit->in_range; i++) {
         kx_add(&reply->body, ",", i > 0);
-        add_job(&commit->jobs[i], commit->lease_ms, &reply->body);
+        add_job(&commit->entries[i], commit->lease_ms, &reply->body);
     }
     kx_add_text(&reply->body, "],\"more\":");
     kx_add_text(&reply->body, commit->more ? "true" : "false");

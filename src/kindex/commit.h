@@ -116,7 +116,7 @@ enum kx_mutation_type {
                       * several index entries in it is changed at the first. */
     KX_CLAIM /* leases the jobs of a range of the queue `by` that are due
               * when the commit is planned, at most `limit`, and returns
-              * them in kx_commit.jobs. If the budget ends before a job is
+              * them in kx_commit.entries. If the budget ends before a job is
               * found, the next commit must continue `after` kx_commit.last;
               * otherwise no claim gets past it. `returns` is not used. */
 };
@@ -379,16 +379,19 @@ struct kx_commit {
     struct kx_result *results; /* on KX_OK, in memory: one for each mutation;
                                 * NULL if no mutation asks */
     struct kx_milestones times;
-    struct kx_entry *jobs; /* of KX_CLAIM, in memory: in_range jobs */
-    size_t in_range;       /* entries of its range that were changed */
-    bool more;             /* the limit of its range was reached and
-                            * entries remain, or its budget and some may */
-    struct kx_slice last;  /* with `more`, in memory: the position of the
-                            * last entry that the range has passed, as
-                            * kx_scan_position */
-    int64_t lease_ms;      /* of KX_CLAIM: the length of its leases */
-    int64_t next_due_ms;   /* of KX_CLAIM: the earliest time when a job is due
-                            * that the range has passed; 0: none was passed */
+    struct kx_entry *entries; /* in memory: the in_range entries that KX_CLAIM
+                               * has leased, or KX_PATCH_RANGE has changed if
+                               * `each` asks for KX_RETURN_NEW; otherwise, and
+                               * for a repeated commit, NULL */
+    size_t in_range;          /* entries of its range that were changed */
+    bool more;                /* the limit of its range was reached and
+                               * entries remain, or its budget and some may */
+    struct kx_slice last;     /* with `more`, in memory: the position of the
+                               * last entry that the range has passed, as
+                               * kx_scan_position */
+    int64_t lease_ms;         /* of KX_CLAIM: the length of its leases */
+    int64_t next_due_ms; /* of KX_CLAIM: the earliest time when a job is due
+                          * that the range has passed; 0: none was passed */
     struct kx_preview *preview; /* for a dry KX_DECLARE_INDEX, in memory */
 };
 

@@ -356,9 +356,9 @@ static bool asks(const struct kx_commit *commit)
 void plan_results_drop(struct kx_commit *commit)
 {
     talloc_free(commit->results);
-    talloc_free(commit->jobs);
+    talloc_free(commit->entries);
     commit->results = NULL;
-    commit->jobs = NULL;
+    commit->entries = NULL;
 }
 
 enum kx_status plan_results_begin(struct plan *plan)

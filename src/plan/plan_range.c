@@ -244,26 +244,31 @@ static enum kx_status leave_for_next(struct range_walk *walk,
     return KX_AGAIN;
 }
 
-/* Leases the job, and copies it to the results of the commit. */
-static enum kx_status claim_job(struct range_walk *walk)
+/* Copies the changed entry to the results of the commit, if it has any. */
+static enum kx_status return_entry(const struct range_walk *walk)
 {
     struct plan *plan = walk->plan;
-    struct kx_entry *job = &plan->commit->jobs[plan->commit->in_range];
-    const void *memory = plan->commit->jobs;
+    struct kx_entry *entry = plan->commit->entries;
+    const void *memory = entry;
     struct record record;
     struct kx_slice key = kx_buffer_slice(&walk->key);
-    enum kx_status status = plan_claim(plan, walk->index, key);
-    if (status == KX_OK)
-        status = overlay_record(plan->overlay, key, &record);
+    if (entry == NULL)
+        return KX_OK;
+    enum kx_status status = overlay_record(plan->overlay, key, &record);
     if (status != KX_OK)
         return status;
-    record_show(&record, key, job);
+    entry += plan->commit->in_range;
+    record_show(&record, key, entry);
+    if (plan->commit->dry)
+        entry->stamp = 0;
     plan->result_bytes += key.size + record.value.size;
-    return kx_slice_copy(memory, job->key, &job->key) &&
-                   kx_slice_copy(memory, job->value.data, &job->value.data) &&
-                   kx_slice_copy(memory, job->value.media_type,
-                                 &job->value.media_type) &&
-                   kx_slice_copy(memory, job->job.error, &job->job.error)
+    return kx_slice_copy(memory, entry->key, &entry->key) &&
+                   kx_slice_copy(memory, entry->value.data,
+                                 &entry->value.data) &&
+                   kx_slice_copy(memory, entry->value.media_type,
+                                 &entry->value.media_type) &&
+                   (!entry->has_job ||
+                    kx_slice_copy(memory, entry->job.error, &entry->job.error))
                ? KX_OK
                : KX_NO_MEMORY;
 }
@@ -274,7 +279,7 @@ static enum kx_status mutate_entry(struct range_walk *walk)
     if (walk->mutation->type == KX_PATCH_RANGE)
         return leave_for_next(walk, patch_entry(walk));
     if (walk->mutation->type == KX_CLAIM)
-        return claim_job(walk);
+        return plan_claim(walk->plan, walk->index, key);
     return overlay_put(walk->plan->overlay, key, kx_slice(NULL, 0));
 }
 
@@ -285,6 +290,8 @@ static enum kx_status change_entry(struct range_walk *walk)
     enum kx_status status = mutate_entry(walk);
     if (status == KX_OK)
         status = afford_entry(walk);
+    if (status == KX_OK)
+        status = return_entry(walk);
     plan->commit->in_range += status == KX_OK;
     return status;
 }
@@ -362,6 +369,14 @@ static enum kx_status check_range(struct plan *plan,
     return refuse_range(plan->commit, index);
 }
 
+static enum kx_status begin_entries(struct kx_commit *commit,
+                                    const struct kx_mutation *mutation)
+{
+    commit->entries = talloc_array(commit->memory, struct kx_entry,
+                                   (unsigned)mutation->limit);
+    return commit->entries == NULL ? KX_NO_MEMORY : KX_OK;
+}
+
 /* Makes the list of claimed jobs, also for a commit that continues one that
  * has found none. status: of the look-up of the queue. */
 static enum kx_status begin_claim(struct plan *plan,
@@ -381,9 +396,7 @@ static enum kx_status begin_claim(struct plan *plan,
     commit->more = false;
     commit->lease_ms = index->declaration->queue.lease_ms;
     commit->next_due_ms = 0;
-    commit->jobs = talloc_array(commit->memory, struct kx_entry,
-                                (unsigned)mutation->limit);
-    return commit->jobs == NULL ? KX_NO_MEMORY : KX_OK;
+    return begin_entries(commit, mutation);
 }
 
 static enum kx_status find_index(struct plan *plan,
@@ -407,6 +420,9 @@ enum kx_status plan_change_range(struct plan *plan,
 {
     struct range_walk walk = {.plan = plan, .mutation = mutation};
     enum kx_status status = find_index(plan, mutation, &walk.index);
+    if (status == KX_OK && mutation->type == KX_PATCH_RANGE &&
+        mutation->each->returns == KX_RETURN_NEW)
+        status = begin_entries(plan->commit, mutation);
     if (status != KX_OK)
         return status;
     enum { BUFFERS = 5 };

@@ -99,6 +99,23 @@ values .n '[111,112,3,4,5,6]'
 request PATCH '/list?prefix=jobs&limit=3' '[{"op":"sum","path":"/n","value":100}]' "${key[@]}"
 expect 422 idempotency-key-reused
 
+test_case 'a PATCH of a range answers with the patched entries if the client prefers them'
+prefer=(-H 'Prefer: return=representation')
+for n in 1 2 3; do request PUT "/kv/shown/$n" "{\"n\":$n}"; done
+patch 'prefix=shown&limit=2' '[{"op":"sum","path":"/n","value":1}]' 2 true "${operations[@]}" "${prefer[@]}"
+header Preference-Applied return=representation
+field '([.entries[].versionstamp] | unique) == [.versionstamp]' true
+returned=$(value .entries)
+gives .entries "$returned" GET '/list?prefix=shown&limit=2'
+patch 'prefix=shown&limit=1' '{"seen":true}' 1 true "${prefer[@]}" -H 'Idempotency-Key: "patch-2"'
+field '[.entries[].value]' '[{"n":2,"seen":true}]'
+patch 'prefix=shown&limit=1' '{"seen":true}' 1 true "${prefer[@]}" -H 'Idempotency-Key: "patch-2"'
+field 'has("entries")' false
+patch 'prefix=shown&dry' '{"n":7}' 3 false "${prefer[@]}"
+field '[.entries[] | [.value.n, .versionstamp]]' '[[7,null],[7,null],[7,null]]'
+patch 'prefix=shown' '{"seen":null}' 3 false
+field 'has("entries")' false
+
 test_case 'a PATCH of a range with contradictory parameters is refused, and the parameter is named'
 while IFS='|' read -r query body expected name; do
     request PATCH "/list?$query" "$body"

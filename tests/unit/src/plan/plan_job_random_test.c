@@ -75,7 +75,7 @@ static void claim_jobs(struct model *model, void *mem)
         int n = next_due(model);
         assert_true(n >= 0);
         struct model_job *job = &model->jobs[n];
-        const struct kx_entry *got = &commit.jobs[i];
+        const struct kx_entry *got = &commit.entries[i];
         assert_true(kx_equal(got->key, test_key(mem, key_of(mem, n))));
         job->attempts++;
         job->not_before_ms = model->now_ms + LEASE;
