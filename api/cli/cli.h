@@ -108,6 +108,7 @@ struct cli {
     bool dry_run;
     bool help;
     bool keys;
+    bool leases;
     bool engine_insecure;
     bool link;
     bool estimate;

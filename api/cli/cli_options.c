@@ -47,6 +47,7 @@ static const struct cli_option TABLE[] = {
     {{"error", OPTION_TEXT, offsetof(struct cli, error), NULL, 0, 0, "why the jobs failed, at most 1024 bytes; the next claim shows it"}, "TEXT", 0, false, NULL},
     {{"reverse", OPTION_FLAG, offsetof(struct cli, reverse), NULL, 0, 0, "from the last to the first"}, NULL, 'r', false, NULL},
     {{"keys", OPTION_FLAG, offsetof(struct cli, keys), NULL, 0, 0, "without the values"}, NULL, 'k', false, NULL},
+    {{"leases", OPTION_FLAG, offsetof(struct cli, leases), NULL, 0, 0, "with attempts, lease and last error of jobs"}, NULL, 0, false, NULL},
     {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "show this many parts of the keys"}, "N", 'd', false, "tree-depth"},
     {{"depth", OPTION_NUMBER, offsetof(struct cli, depth), NULL, 1, 1000, "index only keys with this many parts after the prefix"}, "N", 'd', false, NULL},
 

@@ -223,6 +223,13 @@ static bool read_keys(void *target, struct kx_slice value,
     return document_flag(value, &reading->page->shape.keys_only, error);
 }
 
+static bool read_verbose(void *target, struct kx_slice value,
+                         struct input_error *error)
+{
+    struct list_reading *reading = target;
+    return document_flag(value, &reading->page->shape.jobs, error);
+}
+
 static bool read_fields(void *target, struct kx_slice value,
                         struct input_error *error)
 {
@@ -232,13 +239,9 @@ static bool read_fields(void *target, struct kx_slice value,
 }
 
 static const struct member DOCUMENT_MEMBERS[] = {
-    {"ranges", read_ranges},
-    {"order", read_order},
-    {"limit", read_limit},
-    {"cursor", read_cursor},
-    {"keys", read_keys},
-    {"fields", read_fields},
-    {NULL, NULL},
+    {"ranges", read_ranges},   {"order", read_order}, {"limit", read_limit},
+    {"cursor", read_cursor},   {"keys", read_keys},   {"fields", read_fields},
+    {"verbose", read_verbose}, {NULL, NULL},
 };
 
 /* Reads a document, {"ranges":[{"prefix":[...],"index":"..."},...],"order":
@@ -712,7 +715,7 @@ static const unsigned SELECTION =
     TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
     TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE |
     TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER | TAKES_CONSISTENCY |
-    TAKES_DIGEST;
+    TAKES_DIGEST | TAKES_VERBOSE;
 
 /* Reads which entries to show, and which parts of them. */
 static bool read_shape(const struct query_params *query, struct page *page,
@@ -720,6 +723,8 @@ static bool read_shape(const struct query_params *query, struct page *page,
 {
     page->shape.previews = query_params_has(query, PARAMETER_PREVIEW);
     return query_params_flag(query, PARAMETER_KEYS, &page->shape.keys_only,
+                             error) &&
+           query_params_flag(query, PARAMETER_VERBOSE, &page->shape.jobs,
                              error) &&
            projection_read(query, &page->shape.fields, error) &&
            query_params_whole(query, PARAMETER_PREVIEW, KX_PREVIEW_MAX,

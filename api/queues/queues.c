@@ -129,6 +129,13 @@ static bool count_queue(struct request *request, struct queue_counts *counts,
     return !count.more;
 }
 
+static bool is_asked(const struct request *request, const struct queues *queues,
+                     const struct kx_index_info *info)
+{
+    return info->queue &&
+           (queues->all || access_covers_index(request, SCOPE_LIST, info));
+}
+
 /* The metrics name no queue while the rows cannot be read. */
 static void name_queues(struct request *request, struct reply *reply, void *arg)
 {
@@ -140,8 +147,7 @@ static void name_queues(struct request *request, struct reply *reply, void *arg)
         return;
     kx_read_begin(request->reader);
     for (size_t n = 0; kx_index_at(request->reader, n, &info) == KX_OK; n++) {
-        if (!info.queue ||
-            (!queues->all && !access_covers_index(request, SCOPE_LIST, &info)))
+        if (!is_asked(request, queues, &info))
             continue;
         struct queue_counts *counts = &queues->each[queues->count++];
         kx_buffer_init(&counts->name, request->memory);
@@ -271,6 +277,16 @@ static void missing(struct request *request, struct reply *reply,
         problem_member_text(reply, "queue", name);
 }
 
+/* Does nothing if the fault's status is KX_OK or KX_END. */
+static void refuse_count(struct request *request, struct reply *reply,
+                         const struct kx_fault *fault, struct kx_slice name)
+{
+    if (fault->status == KX_QUEUE_ABSENT)
+        missing(request, reply, name);
+    else if (fault->status != KX_OK && fault->status != KX_END)
+        refuse_read(request, reply, fault, name);
+}
+
 static void show_section(struct request *request, struct reply *reply,
                          void *arg)
 {
@@ -294,10 +310,7 @@ static void show_section(struct request *request, struct reply *reply,
         counts->flush = flush;
     reply->flush = counts->flush;
     count->more = fault.status == KX_OK;
-    if (fault.status == KX_QUEUE_ABSENT)
-        missing(request, reply, name);
-    else if (fault.status != KX_OK && fault.status != KX_END)
-        refuse_read(request, reply, &fault, name);
+    refuse_count(request, reply, &fault, name);
 }
 
 void queue_show(struct request *request, struct reply *reply)

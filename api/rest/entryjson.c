@@ -2,6 +2,7 @@
  * each entry of a page. */
 #include "rest/entryjson.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <talloc.h>
 
@@ -322,6 +323,32 @@ void entryjson_write(const struct kx_entry *entry, struct kx_buffer *out)
         write_value(entry, NULL, out);
 }
 
+/* Appends the member `job` to the object of an entry that has one. */
+static void add_job(const struct kx_entry *entry, struct kx_buffer *out)
+{
+    const struct kx_job *job = &entry->job;
+    char text[80];
+    if (!entry->has_job || entry->deleted)
+        return;
+    out->size -= !out->failed; /* the brace */
+    snprintf(text, sizeof text, ",\"job\":{\"attempts\":%" PRIu32,
+             job->attempts);
+    kx_add_text(out, text);
+    if (job->not_before_ms == KX_JOB_DEAD_MS) {
+        add_constant(out, ",\"dead\":true");
+    } else if (job->not_before_ms != 0) {
+        snprintf(text, sizeof text, ",\"%s\":%" PRId64,
+                 job->claim != 0 ? "leaseEndsAt" : "notBefore",
+                 job->not_before_ms);
+        kx_add_text(out, text);
+    }
+    if (job->error.size > 0) {
+        add_constant(out, ",\"error\":");
+        kx_json_escape(job->error, out);
+    }
+    add_constant(out, "}}");
+}
+
 void entryjson_write_shaped(const struct kx_entry *entry,
                             const struct shape *shape, struct kx_buffer *out)
 {
@@ -332,6 +359,8 @@ void entryjson_write_shaped(const struct kx_entry *entry,
     else
         write_value(entry, shape->fields.count > 0 ? &shape->fields : NULL,
                     out);
+    if (shape->jobs)
+        add_job(entry, out);
 }
 
 void entryjson_write_absent(struct kx_slice key, struct kx_buffer *out)

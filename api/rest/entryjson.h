@@ -40,6 +40,7 @@ struct shape {
     bool previews;  /* `kind`, `size` and `preview` in place of the value */
     size_t preview; /* its bytes at most; 0: no member `preview` */
     struct projection fields;
+    bool jobs; /* also `job`: what the store keeps beside a job */
 };
 
 /* Appends an entry. The bytes of a JSON value are copied unchanged. */

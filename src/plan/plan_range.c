@@ -244,33 +244,29 @@ static enum kx_status leave_for_next(struct range_walk *walk,
     return KX_AGAIN;
 }
 
-/* Copies the changed entry to the results of the commit, if it has any. */
-static enum kx_status return_entry(const struct range_walk *walk)
+static bool copy_entry(const void *memory, struct kx_entry *entry)
 {
-    struct plan *plan = walk->plan;
-    struct kx_entry *entry = plan->commit->entries;
-    const void *memory = entry;
+    struct kx_value *value = &entry->value;
+    return kx_slice_copy(memory, entry->key, &entry->key) &&
+           kx_slice_copy(memory, value->data, &value->data) &&
+           kx_slice_copy(memory, value->media_type, &value->media_type) &&
+           (!entry->has_job ||
+            kx_slice_copy(memory, entry->job.error, &entry->job.error));
+}
+
+/* Adds the changed entry to the results of the commit. */
+static enum kx_status return_entry(struct plan *plan, struct kx_slice key)
+{
+    struct kx_entry *entry = plan->commit->entries + plan->commit->in_range;
     struct record record;
-    struct kx_slice key = kx_buffer_slice(&walk->key);
-    if (entry == NULL)
-        return KX_OK;
     enum kx_status status = overlay_record(plan->overlay, key, &record);
     if (status != KX_OK)
         return status;
-    entry += plan->commit->in_range;
     record_show(&record, key, entry);
     if (plan->commit->dry)
         entry->stamp = 0;
     plan->result_bytes += key.size + record.value.size;
-    return kx_slice_copy(memory, entry->key, &entry->key) &&
-                   kx_slice_copy(memory, entry->value.data,
-                                 &entry->value.data) &&
-                   kx_slice_copy(memory, entry->value.media_type,
-                                 &entry->value.media_type) &&
-                   (!entry->has_job ||
-                    kx_slice_copy(memory, entry->job.error, &entry->job.error))
-               ? KX_OK
-               : KX_NO_MEMORY;
+    return copy_entry(plan->commit->entries, entry) ? KX_OK : KX_NO_MEMORY;
 }
 
 static enum kx_status mutate_entry(struct range_walk *walk)
@@ -290,8 +286,8 @@ static enum kx_status change_entry(struct range_walk *walk)
     enum kx_status status = mutate_entry(walk);
     if (status == KX_OK)
         status = afford_entry(walk);
-    if (status == KX_OK)
-        status = return_entry(walk);
+    if (status == KX_OK && plan->commit->entries != NULL)
+        status = return_entry(plan, kx_buffer_slice(&walk->key));
     plan->commit->in_range += status == KX_OK;
     return status;
 }
@@ -369,16 +365,21 @@ static enum kx_status check_range(struct plan *plan,
     return refuse_range(plan->commit, index);
 }
 
+/* Makes the list of changed entries, if the mutation returns them. */
 static enum kx_status begin_entries(struct kx_commit *commit,
                                     const struct kx_mutation *mutation)
 {
+    if (mutation->type != KX_CLAIM &&
+        (mutation->type != KX_PATCH_RANGE ||
+         mutation->each->returns != KX_RETURN_NEW))
+        return KX_OK;
     commit->entries = talloc_array(commit->memory, struct kx_entry,
                                    (unsigned)mutation->limit);
     return commit->entries == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Makes the list of claimed jobs, also for a commit that continues one that
- * has found none. status: of the look-up of the queue. */
+/* Begins a claim, also in a commit that continues one that has found no job.
+ * status: of the look-up of the queue. */
 static enum kx_status begin_claim(struct plan *plan,
                                   const struct kx_mutation *mutation,
                                   enum kx_status status,
@@ -396,7 +397,7 @@ static enum kx_status begin_claim(struct plan *plan,
     commit->more = false;
     commit->lease_ms = index->declaration->queue.lease_ms;
     commit->next_due_ms = 0;
-    return begin_entries(commit, mutation);
+    return KX_OK;
 }
 
 static enum kx_status find_index(struct plan *plan,
@@ -420,8 +421,7 @@ enum kx_status plan_change_range(struct plan *plan,
 {
     struct range_walk walk = {.plan = plan, .mutation = mutation};
     enum kx_status status = find_index(plan, mutation, &walk.index);
-    if (status == KX_OK && mutation->type == KX_PATCH_RANGE &&
-        mutation->each->returns == KX_RETURN_NEW)
+    if (status == KX_OK)
         status = begin_entries(plan->commit, mutation);
     if (status != KX_OK)
         return status;

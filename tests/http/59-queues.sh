@@ -169,6 +169,26 @@ is 'of no due job' "$(figure 'oldest_due_timestamp_seconds{index="task_due"}')" 
 request DELETE /kv/mail/retry
 request DELETE /kv/mail/old
 
+test_case 'lists and exports show lease, attempts and error only on request'
+put mail/l1 '{}'
+put mail/l2 '{}'
+is 'claimed' "$(claims mail_due 'limit=2')" 'l1 l2'
+ends=$(value '.jobs[0].leaseEndsAt')
+change mail_due fail "$(value '[.jobs[1].receipt]')" '"error":"no \"route\""'
+gives '[.entries[] | select(.key[1] | test("^l[12]$")) | has("job")] | unique' '[false]' GET '/list?prefix=mail'
+gives '[.entries[] | select(.key[1] | test("^l[12]$")) | .job | [.attempts, .leaseEndsAt, .notBefore > 0, .error]]' \
+    "[[1,$ends,false,null],[1,null,true,\"no \\\"route\\\"\"]]" GET '/list?prefix=mail&verbose=true'
+gives '[.entries[] | select(.key[1] == "l1") | .job.leaseEndsAt]' "[$ends]" POST /list '{"ranges":[{"prefix":["mail"]}],"verbose":true}'
+gives '[.entries[] | [.job.attempts, .job.error, .job.notBefore]]' '[[2,"second",null]]' GET '/list?prefix=dead&verbose'
+kindex export mail --leases
+is 'exported' "$(jq -c 'select(.key[1] == "l1") | .job.attempts' "$work/out")" 1
+kindex export mail
+is 'exported' "$(jq -c 'select(has("job"))' "$work/out")" ''
+kindex queue peek mail_due -o json
+is 'peeked' "$(jq -c 'select(.key[1] == "l2") | .job.error' "$work/out")" '"no \"route\""'
+request DELETE /kv/mail/l1
+request DELETE /kv/mail/l2
+
 test_case 'a job whose move an index refuses stays in the queue as dead'
 request POST /indexes '{"name":"dead_by_n","prefix":["dead","mail"],"fields":["/n"],"unique":true}' -H 'Prefer: wait=30'
 put mail/g '{"n":1}'

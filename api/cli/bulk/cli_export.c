@@ -113,6 +113,7 @@ static int export_all(struct exporting *exporting)
     kx_buffer_init(&path, cli->memory);
     kx_add_text(&path, "/list");
     cli_add_selection(cli, &path);
+    cli_add_parameter(&path, "verbose", cli->leases ? "true" : NULL);
     cli_progress_begin(&exporting->progress, "exported");
     exporting->progress.terminal &= !isatty(fileno(exporting->file.out));
     if (exporting->progress.terminal)

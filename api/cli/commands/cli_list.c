@@ -55,6 +55,7 @@ int cli_ls(struct cli *cli)
     cli_add_parameter(&path, "share", cli->share);
     cli_add_parameter(&path, "keys",
                       cli->keys || cli->form == CLI_RAW ? "true" : NULL);
+    cli_add_parameter(&path, "verbose", cli->leases ? "true" : NULL);
     if (cli->form == CLI_DEFAULT)
         cli->form = CLI_TABLE;
     int status = cli_entries(cli, cli_whole(&path), list_entry, &output);

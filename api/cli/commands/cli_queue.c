@@ -79,6 +79,7 @@ int cli_queue_show(struct cli *cli)
         return list_queues(cli);
     if (strcmp(cli->command->name, "queue peek") == 0) {
         cli->index = cli->words[0];
+        cli->leases = true;
         cli->count = 0;
         return cli_ls(cli);
     }
