@@ -6,6 +6,8 @@
 # the same Debian are equal byte for byte, if Debian's packages did not change between.
 #   release.sh            also compiles the program
 #   release.sh PROGRAM    takes this one for it, as its test does
+# SIGNING_KEY=FILE signs the sums with this SSH key (Ed25519: the signature is the same
+# each time); deploy/README.md says how to check that.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || deploy/packages.sh build release
@@ -67,7 +69,16 @@ since=$(dpkg-parsechangelog -l deploy/debian/changelog --offset 1 --count 1 -S D
         awk -v "version=$version" '/^## / { on = $2 == version } on'
     printf '\n### Commits\n\n'
     git log --reverse --no-merges --since="$since" --format='* %h %s' --abbrev=12
+    printf '\n##'
+    git show HEAD:deploy/compatibility.md
 } >"$out/NOTES.md"
+"$tree/deploy/release/provenance.sh" "$version" "$revision" "$out" >"$tree/provenance.json"
+mv "$tree/provenance.json" "$out/$name-$architecture.provenance.json"
 (cd "$out" && sha256sum -- * >sums && mv sums SHA256SUMS)
+if [ -n "${SIGNING_KEY:-}" ]; then
+    log ssh-keygen -q -Y sign -f "$SIGNING_KEY" -n kindex-release "$out/SHA256SUMS"
+else
+    echo "release: not signed: SIGNING_KEY names no key"
+fi
 rm -rf "$tree"
 ls -l "$out"

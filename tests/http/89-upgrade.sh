@@ -28,6 +28,7 @@ upgrades() {
     start_server --engine "$address"
     same_answers "$old/answers"
     is 'wrong indexes' "$(wrong)" ''
+    proves 'PostgreSQL tables' "${version%-postgresql}"
 
     test_case 'upgraded tables change with later versionstamps, also after a kill'
     request GET /kv/users/=1

@@ -4,6 +4,7 @@
 # tests/data/format-1.tar.gz is what the last program of format 1 had on disk
 # when it was killed.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/upgrade.sh"
 data=$(cd "$(dirname "$0")/../data" && pwd)
 
 # Every file of the data directory with its sum.
@@ -49,6 +50,7 @@ request GET /kv/lasting
 body_is '"here"'
 answers 409 unique-violation PUT /kv/users/=4 '{"email":"user1@x.org"}'
 gives '.versionstamp > "00000000000000050000"' true PUT /kv/users/=4 '{"email":"user4@x.org"}'
+proves 'data directory' 'before 0.1.0, without a number'
 
 test_case 'a directory of format 1 is upgraded once'
 stop_server

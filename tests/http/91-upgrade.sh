@@ -15,6 +15,7 @@ for version in 0.1.0-first 0.1.0; do
     : >"$log"
     start_server
     same_answers "$old/answers"
+    proves 'data directory' "$version"
     rebuilt >"$work/rebuilt"
     request GET /indexes
     field '[.indexes[].leftOut | select(. == null)] | length > 0' true
@@ -53,6 +54,7 @@ for version in 0.1.0-first 0.1.0; do
     body_is 43
     gives '[.entries[].key[1]]' '["new",4,5,6]' GET '/list?index=by_tag&prefix=all'
     is 'wrong ones' "$(wrong)" ''
+    proves 'requests of HTTP clients' "$version"
     stop_server
     rm -rf "$work/data"
 done
@@ -64,6 +66,7 @@ ends 0
 : >"$log"
 start_server
 same_answers "$old/answers"
+proves backup "$version"
 stop_server
 rm -rf "$work/data"
 
@@ -74,6 +77,7 @@ ends 0
 start_server
 same_answers "$old/answers"
 is 'wrong ones' "$(wrong)" ''
+proves archive "$version"
 
 test_case 'the comparison finds a changed versionstamp, a changed value and a missing entry'
 # planted FROM TO: in the first answer's body.

@@ -61,6 +61,7 @@ body_is '{"n":-0.0}'
 gives '[.entries[] | [.key[1], .value.count]]' '[[-1,1],[0,3],[1,1]]' GET '/list?prefix=totals'
 is 'the moved one' "$(by moving)" 'less minus one zero'
 gives .store value GET '/indexes/storing'
+proves 'data directory with -0 in indexes' 0.1.0
 
 test_case 'hand-kept index entries for -0 become those for 0'
 is 'the keys' "$(keys by_hand)" '0 1'

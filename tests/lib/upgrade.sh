@@ -3,6 +3,7 @@
 #
 #   unpack                unpacks it into $old
 #   same_answers FILE     checks that the server answers what that program answered
+#   proves WHAT VERSION   the case so far has shown it: deploy/compatibility.md has its row
 #   wrong                 prints the names of indexes in which a verification finds damage
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../http" && pwd)
 
@@ -39,4 +40,10 @@ wrong() {
         until_field .state done GET "/indexes/$name/verify"
         jq -r 'select(.missing + .dangling + .stale + .duplicate + .miscounted > 0) | .index' "$answer"
     done
+}
+# The row that is missing is what `is` shows.
+proves() {
+    local row
+    row="| $1 | $2 | \`$(basename "$0" .sh)\` |"
+    is 'the row in deploy/compatibility.md' "$(grep -cxF "$row" "$here/../../deploy/compatibility.md") $row" "1 $row"
 }

@@ -3,9 +3,11 @@
 # release` compiles all of it.
 
 # released DIRECTORY: a release there, made at another place and under another mask.
+ssh-keygen -q -t ed25519 -N '' -C test -f "$work/signing" </dev/null
+ssh-keygen -q -t ed25519 -N '' -C test -f "$work/stranger" </dev/null
 released() {
     mkdir -p "$work/$1/tmp" &&
-        (umask 077 && TMPDIR=$work/$1/tmp BUILD=$work/$1 deploy/release.sh "$BUILD/kindex")
+        (umask 077 && TMPDIR=$work/$1/tmp BUILD=$work/$1 SIGNING_KEY=$work/signing deploy/release.sh "$BUILD/kindex")
 }
 check 'make release makes a release' released first
 check 'make release makes a second release' released second
@@ -15,9 +17,32 @@ version=$(git show HEAD:src/kindex.h | sed -n 's/^#define KX_VERSION "\(.*\)"$/\
 check 'two releases of one commit are equal' diff -r "$release" "$work/second/release"
 check 'SHA256SUMS has the sums of the release' env -C "$release" sha256sum --check --quiet SHA256SUMS
 summed() {
-    diff <(cd "$release" && ls | grep -vx SHA256SUMS) <(awk '{ print $2 }' "$release/SHA256SUMS")
+    diff <(cd "$release" && ls | grep -vx 'SHA256SUMS\(.sig\)*') <(awk '{ print $2 }' "$release/SHA256SUMS")
 }
 check 'each file of the release has a sum' summed
+# signed KEY SUMS
+signed() {
+    printf 'release %s' "$(cat "$work/$1.pub")" >"$work/signers"
+    ssh-keygen -Y verify -f "$work/signers" -I release -n kindex-release -s "$release/SHA256SUMS.sig" <"$2"
+}
+check 'the sums are signed with the key of the release' signed signing "$release/SHA256SUMS"
+refuses 'the signature is not one of another key' signed stranger "$release/SHA256SUMS"
+sed '1s/^./x/' "$release/SHA256SUMS" >"$work/changed"
+refuses 'planted: a changed sum is found' signed signing "$work/changed"
+
+# What the statement says: each file with its sum, the commit, the compiler, the locked packages.
+statement() {
+    local file=$release/kindex-$version-$(dpkg --print-architecture).provenance.json
+    diff <(jq -r '.subject[] | "\(.digest.sha256)  \(.name)"' "$file" | sort) \
+        <(grep -v '\.provenance\.json$' "$release/SHA256SUMS" | sort) &&
+        jq -e --arg commit "$(git rev-parse HEAD)" --arg gcc "gcc-12@$(dpkg-query -W -f '${Version}' gcc-12)" '
+            .predicate.buildDefinition.resolvedDependencies as $all |
+            ($all[0].digest.gitCommit == $commit) and
+            any($all[]; .uri // "" | contains($gcc)) and
+            any($all[]; .uri // "" | contains("/libmicrohttpd-dev@")) and
+            any($all[]; .name == "api/clients/typescript/package-lock.json")' "$file"
+}
+check 'the provenance has each file, the commit, compiler, libraries and locked packages' statement
 
 # compiled DIRECTORY COMMAND...: objects of a tree in that directory.
 compiled() {
@@ -37,6 +62,25 @@ check 'sources give the same objects at every place' same_objects here elsewhere
 compiled plain plainly
 refuses 'planted: an object that names its place is found' same_objects here plain
 
+# The rows of the table, each with a story that proves it.
+compatible() {
+    local what of story count=0
+    while IFS='|' read -r _ what of story _; do
+        story=$(tr -d ' `' <<<"$story")
+        what=$(sed 's/^ *//; s/ *$//' <<<"$what")
+        grep -qE "^ *proves ('$what'|$what) " "tests/http/$story.sh" ||
+            { echo "$story does not prove: $what $of"; return 1; }
+        count=$((count + 1))
+    done < <(grep '^| .* | `[0-9]' "$1")
+    [ $count -gt 5 ]
+}
+check 'each row of the table of compatibility has a story that proves it' compatible deploy/compatibility.md
+sed 's/^| backup /| dump /' deploy/compatibility.md >"$work/more.md"
+refuses 'planted: a row that no story proves is found' compatible "$work/more.md"
+compatibility_in_notes() {
+    diff <(grep '^| ' deploy/compatibility.md) <(grep '^| ' "$release/NOTES.md")
+}
+check 'the notes of a release have the table of compatibility' compatibility_in_notes
 notes() {
     head -n 1 "$release/NOTES.md" | grep -q "^## $version " &&
         grep -q "^\* $(git rev-parse --short=12 HEAD) " "$release/NOTES.md"

@@ -41,6 +41,7 @@ not() {
 . tests/packaging/unit.sh
 . tests/packaging/syscalls.sh
 . tests/packaging/manual.sh
+. tests/packaging/libraries.sh
 . tests/packaging/release.sh
 
 debians_javascript() {
