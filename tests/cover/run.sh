@@ -3,8 +3,8 @@
 # run, by room, in a separate build (gcov). Ends with "N passed, N failed": the parts, and the
 # rooms that have a bound (rooms.js).
 #
-# Of the tests of faults those run whose processes end by themselves: a killed process writes no
-# counts. KX_COVER_PARTS="unit" runs these parts only, "" none: the counts of earlier runs stay
+# Of the tests of faults those run whose processes end by themselves, because a process that is
+# killed there writes no counts. KX_COVER_PARTS="unit" runs these parts only, "" none: the counts of earlier runs stay
 # until the build is removed. `node tests/cover/rooms.js build/cover src/plan` lists each
 # line and branch of a room that nothing has run.
 set -u
@@ -18,9 +18,19 @@ failed=0
 export KX_PATIENCE=${KX_PATIENCE:-300} KX_LIMIT=${KX_LIMIT:-900}
 export KX_FAULT_ONLY=${KX_FAULT_ONLY:-^each allocation|^[0-9]+ schedules}
 mkdir -p "$top"
-for part in ${KX_COVER_PARTS-unit http fault-server}; do
+
+counting() {
     ${MAKE:-make} -s --no-print-directory -j"${JOBS:-2}" BUILD="$top" HARDEN= \
-        CFLAGS='-O0 -g --coverage -fprofile-update=atomic' "$part" >"$top/output" 2>&1 </dev/null
+        CFLAGS='-O0 -g --coverage -fprofile-update=atomic' "$@" >"$top/output" 2>&1 </dev/null
+}
+
+# Only the server has killed.c, and stories end it by its signal in place of KILL.
+export KX_KILL=-RTMIN+5
+counting "$top/tests/cover/killed.o" "$top/libkindex.a" &&
+    counting LINK="$LINK $top/tests/cover/killed.o" "$top/kindex" ||
+    { cat "$top/output" && echo '0 passed, 1 failed' && exit 1; }
+for part in ${KX_COVER_PARTS-unit http fault-server}; do
+    counting "$part"
     add_count $? "$top/output"
     [ "$bad" -eq 0 ] || reasons "$top/output"
     echo "$part: $ok passed, $bad failed"
