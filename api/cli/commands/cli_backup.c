@@ -658,24 +658,28 @@ static int show_promotion(const struct cli *cli, struct kx_slice document,
     return CLI_OK;
 }
 
-static bool may_restart(const char *state)
-{
-    return strcmp(state, "reads") == 0 || strcmp(state, "done") == 0;
-}
+/* A promotion as it was last answered. */
+struct asked {
+    char state[16];       /* "": not yet */
+    uint64_t answered_ns; /* kx_monotonic_ns of that answer */
+    bool done;            /* the standby is one no longer */
+};
 
-/* Sends the request once. Returns CLI_OK to continue; *done_out: the standby is
- * one no longer. */
+/* Sends the request once. Returns CLI_OK to continue. */
 static int ask_promotion(struct cli *cli, const struct cli_call *call,
-                         char *last, size_t size, bool *done_out)
+                         struct asked *asked)
 {
     struct cli_reply reply;
     int status = cli_send(cli, call, &reply);
     if (status != CLI_OK)
         return call->quiet ? CLI_OK : status;
-    *done_out = reply.status == 409 && last[0] != '\0';
+    if (reply.status == 202)
+        asked->answered_ns = kx_monotonic_ns();
+    asked->done = reply.status == 409 && asked->state[0] != '\0';
     if (reply.status == 202 && cli_is_json(&reply))
-        status = show_promotion(cli, kx_buffer_slice(&reply.body), last, size);
-    else if (!*done_out && !call->quiet)
+        status = show_promotion(cli, kx_buffer_slice(&reply.body), asked->state,
+                                sizeof asked->state);
+    else if (!asked->done && !call->quiet)
         status = cli_problem(cli, &reply);
     kx_buffer_free(&reply.body);
     return status;
@@ -685,24 +689,20 @@ static int ask_promotion(struct cli *cli, const struct cli_call *call,
  * is no standby any more. */
 static int promote_running(struct cli *cli)
 {
-    char last[16] = "";
-    bool done = false;
+    struct asked asked = {.state = ""};
     struct cli_call call = {
         .method = "POST",
         .path = kx_text(cli->now ? "/promote?now=true" : "/promote")};
-    uint64_t restarts_ns = 0;
     int status = CLI_OK;
-    while (status == CLI_OK && !done) {
-        if (!may_restart(last))
-            restarts_ns = kx_monotonic_ns();
-        call.quiet =
-            last[0] != '\0' && kx_monotonic_ns() - restarts_ns <
-                                   (uint64_t)PROMOTE_RESTART_S * KX_SECOND_NS;
-        status = ask_promotion(cli, &call, last, sizeof last, &done);
-        if (status == CLI_OK && !done)
+    while (status == CLI_OK && !asked.done) {
+        call.quiet = asked.state[0] != '\0' &&
+                     kx_monotonic_ns() - asked.answered_ns <
+                         (uint64_t)PROMOTE_RESTART_S * KX_SECOND_NS;
+        status = ask_promotion(cli, &call, &asked);
+        if (status == CLI_OK && !asked.done)
             usleep(PROMOTE_LOOK_US);
     }
-    if (done)
+    if (asked.done)
         cli_note("promoted: %s is the server now", cli->url);
     return status;
 }
