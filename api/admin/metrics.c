@@ -59,6 +59,14 @@ static const struct core_figure {
     {"kindex_archive_last_success_timestamp_seconds", "gauge",
      "Unix time when the log was last archived; 0 without an archive.",
      offsetof(struct kx_stats, archive_s)},
+    {"kindex_fence_piece", "gauge",
+     "Number of the last piece of a followed archive that this server took; 0 "
+     "if it takes none.",
+     offsetof(struct kx_stats, piece)},
+    {"kindex_fence_lease_milliseconds", "gauge",
+     "Time until this server acknowledges nothing, unless it takes another "
+     "piece; 0 if it takes none.",
+     offsetof(struct kx_stats, lease_ms)},
     {"kindex_record_cache_hits_total", "counter",
      "Entries found in the record cache.",
      offsetof(struct kx_stats, record_cache_hits)},

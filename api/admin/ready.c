@@ -55,8 +55,10 @@ static void check_service(struct service *service, bool opened,
                           struct check *checks)
 {
     if (opened && kx_store_failed(service->store))
-        checks[STORAGE] =
-            (struct check){CHECK_FAILING, "The storage has failed."};
+        checks[STORAGE] = (struct check){CHECK_FAILING,
+                                         kx_store_replaced(service->store)
+                                             ? "Another server has its archive."
+                                             : "The storage has failed."};
     if (service->role.shared)
         check_role(service, opened, checks);
     else if (opened && !kx_store_holds(service->store))

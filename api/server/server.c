@@ -433,9 +433,10 @@ static bool must_begin_again(struct server *server)
     server->fenced = shared && failed;
     kx_log(failed ? KX_LOG_ERROR : KX_LOG_INFO,
            shared ? "restarting" : "stopping", "reason=%s",
-           !failed  ? "step-down"
-           : shared ? "lease-lost"
-                    : "storage-failed");
+           !failed                                    ? "step-down"
+           : shared                                   ? "lease-lost"
+           : kx_store_replaced(server->service.store) ? "replaced"
+                                                      : "storage-failed");
     return true;
 }
 

@@ -44,7 +44,7 @@ struct archive {
     int64_t failed_ms;  /* Unix time of the last failed attempt at a base */
     uint64_t copied_ns; /* kx_monotonic_ns of the last copy of the log */
     struct archive_fence fence; /* if standbys follow the archive */
-    uint64_t piece_ns; /* kx_monotonic_ns before its last piece was created */
+    uint64_t piece_ns; /* kx_monotonic_ns from which its lease counts */
     bool fenced;       /* another process archives now */
     bool failing;      /* the last copy of the log failed */
     pthread_t thread;
@@ -75,6 +75,7 @@ static uint64_t lease_ns(const struct archive *archive)
 static void end_fenced(struct archive *archive, const struct kx_fault *fault)
 {
     archive->fenced = true;
+    atomic_store(&archive->store->stats.fenced, true);
     kx_log(KX_LOG_ERROR, "fenced", "detail=\"%s\"", fault->detail);
     env_fail(archive->store->env);
     pthread_cond_broadcast(&archive->had);
@@ -90,12 +91,14 @@ static bool is_piece_due(const struct archive *archive, struct log_place end,
 }
 
 /* The log up to archive->next and its tail is in the archive: takes a number
- * for that, which renews the lease. The lease counts from before the number was
- * taken, because a standby counts from when it took the next one. */
-static enum kx_status put_piece(struct archive *archive, struct kx_fault *fault)
+ * for that, which renews the lease. The lease counts from `began_ns`, before
+ * the end of the log was looked up: a promoted standby then lacks at most what
+ * was acknowledged within one lease, and it waits from when it took the next
+ * number. */
+static enum kx_status put_piece(struct archive *archive, uint64_t began_ns,
+                                struct kx_fault *fault)
 {
     struct archive_fence *fence = &archive->fence;
-    uint64_t began_ns = kx_monotonic_ns();
     struct log_place end = {archive->next, (uint32_t)archive->tail_size};
     if (!archive->store->options.followed ||
         !is_piece_due(archive, end, began_ns))
@@ -104,6 +107,9 @@ static enum kx_status put_piece(struct archive *archive, struct kx_fault *fault)
     if (status != KX_OK)
         return status;
     archive->piece_ns = began_ns;
+    atomic_store(&archive->store->stats.piece, fence->piece.number);
+    atomic_store(&archive->store->stats.piece_until_ns,
+                 began_ns + lease_ns(archive));
     bdb_engine_lease(archive->store->env, began_ns + lease_ns(archive));
     return KX_OK;
 }
@@ -235,13 +241,14 @@ static enum kx_status put_tail(struct archive *archive, uint64_t end,
 static enum kx_status put_logs(struct archive *archive, struct kx_fault *fault)
 {
     struct log_place end;
+    uint64_t began_ns = kx_monotonic_ns();
     enum kx_status status = log_files_end(archive->store->env, &end);
     while (status == KX_OK && archive->next < end.file)
         status = put_log(archive, fault);
     if (status == KX_OK)
         status = put_tail(archive, end.offset, fault);
     if (status == KX_OK)
-        status = put_piece(archive, fault);
+        status = put_piece(archive, began_ns, fault);
     if (status == KX_OK)
         note_archived(archive);
     return status;
@@ -445,6 +452,8 @@ static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
     return KX_OK;
 }
 
+/* Takes a first number, without a lease: commits of an earlier process may not
+ * be in the archive yet. */
 static enum kx_status begin_fence(struct archive *archive,
                                   struct kx_fault *fault)
 {
@@ -452,7 +461,7 @@ static enum kx_status begin_fence(struct archive *archive,
     enum kx_status status =
         archive_fence_init(&archive->fence, options, options->archive,
                            options->fence_lease_ms, fault);
-    return status == KX_OK ? put_piece(archive, fault) : status;
+    return status == KX_OK ? put_piece(archive, 0, fault) : status;
 }
 
 static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
@@ -469,6 +478,8 @@ static enum kx_status begin(struct archive *archive, struct kx_fault *fault)
     if (status == KX_OK)
         status = begin_fence(archive, fault);
     archive->begun = status == KX_OK;
+    if (archive->begun)
+        copy_log(archive);
     return status;
 }
 

@@ -42,6 +42,10 @@ struct kx_stats {
                                 * none */
     uint64_t archive_s;        /* Unix time when the log was last archived; 0:
                                 * not since the store was opened */
+    uint64_t piece;            /* number of the last piece of a followed archive
+                                * that this server took; 0: none */
+    uint64_t lease_ms; /* until it may acknowledge nothing, unless it takes
+                        * another piece; 0: it may not now, or takes none */
     uint64_t record_cache_hits;
     uint64_t record_cache_misses;
     uint64_t page_cache_hits;

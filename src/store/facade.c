@@ -21,6 +21,11 @@ bool kx_store_failed(const struct kx_store *store)
     return engine_failed(store->engine);
 }
 
+bool kx_store_replaced(const struct kx_store *store)
+{
+    return atomic_load(&store->stats.fenced);
+}
+
 bool kx_store_holds(const struct kx_store *store)
 {
     return engine_holds(store->engine);

@@ -5,6 +5,7 @@
 #include "commit/watch.h"
 #include "storage/env.h"
 #include "engine/record_cache.h"
+#include "kindex/clock.h"
 
 static void take_counters(struct kx_store *store, struct kx_stats *stats)
 {
@@ -21,6 +22,7 @@ static void take_counters(struct kx_store *store, struct kx_stats *stats)
         .compactions = atomic_load(&store->stats.compactions),
         .backup_s = atomic_load(&store->stats.backup_s),
         .archive_s = atomic_load(&store->stats.archive_s),
+        .piece = atomic_load(&store->stats.piece),
         .watches = watch_count(store->watches),
         .queue_max = store->options.queue_max,
         .disk_full = engine_space(store->engine) != SPACE_ENOUGH,
@@ -30,6 +32,13 @@ static void take_counters(struct kx_store *store, struct kx_stats *stats)
     };
     for (int status = 0; status < KX_STATUS_COUNT; status++)
         stats->outcomes[status] = atomic_load(&store->stats.outcomes[status]);
+}
+
+static void take_lease(const struct kx_store *store, struct kx_stats *stats)
+{
+    uint64_t until_ns = atomic_load(&store->stats.piece_until_ns);
+    uint64_t now_ns = kx_monotonic_ns();
+    stats->lease_ms = until_ns > now_ns ? (until_ns - now_ns) / KX_MS_NS : 0;
 }
 
 static void take_cache(struct kx_store *store, struct kx_stats *stats)
@@ -66,6 +75,7 @@ static void take_storage(struct kx_store *store, struct kx_stats *stats)
 void kx_stats_read(struct kx_store *store, struct kx_stats *stats_out)
 {
     take_counters(store, stats_out);
+    take_lease(store, stats_out);
     take_cache(store, stats_out);
     take_storage(store, stats_out);
     stats_out->epoch = engine_epoch(store->engine);
