@@ -26,8 +26,8 @@ prove-nodes) groups=nodes ;;
 esac
 parts=0
 case $form in
-fault*) commits=3000 tasks=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 members=2 troubles=postmaster,switchover severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 seeds=200 ;;
-prove*) commits=100000 tasks=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 members=36 troubles=postmaster,member,agent,switchover,still,store severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 seeds=10000 ;;
+fault*) commits=3000 losses=4 tasks=3000 kills=30 builds=12 moves=15 cuts=5 repeats=12 step=17 nth=17 shaken=47 flips=14 rounds=4 upgrades=2 slowness=20 programs=1 outages=2 promotions=2 splits=1 mutes=3 members=2 troubles=postmaster,switchover severed=2 operations=20000 asked=6000 wrongs=8 patience=600 soak=20 seeds=200 ;;
+prove*) commits=100000 losses=60 tasks=100000 kills=100 builds=100 moves=200 cuts=60 repeats=100 step=1 nth=1 shaken=1 flips=400 rounds=200 upgrades=30 slowness=300 programs=10 outages=30 promotions=20 splits=10 mutes=20 members=36 troubles=postmaster,member,agent,switchover,still,store severed=30 operations=300000 asked=300000 wrongs=100 patience=2400 soak=1800 seeds=10000 ;;
 esac
 
 # part NAME COMMAND...: runs one test beside at most $lanes - 1 others, each with servers
@@ -307,6 +307,16 @@ server_parts() {
         node tests/fault/queues.js "$program" "$tasks"
     part 'a queue without leases is found' bash -c 'finds_flaw \
         node tests/fault/queues.js "$work/unleased/kindex" 1000'
+    part "a followed server lost $losses times" \
+        node tests/fault/standby.js "$program" "$losses" lease
+    part "the same with --archive-sync, $losses times" \
+        node tests/fault/standby.js "$program" "$losses" sync
+    part 'a fence of each timeline is found' bash -c 'finds_flaw \
+        node tests/fault/standby.js "$work/timelined/kindex" 8 lease'
+    part 'a server without a lease is found' bash -c 'finds_flaw \
+        node tests/fault/standby.js "$work/leaseless/kindex" 8 lease'
+    part 'a write that does not wait for the archive is found' bash -c 'finds_flaw \
+        node tests/fault/standby.js "$work/unasked/kindex" 8 sync'
     part "$commits commits are copied by an index of changes" \
         node tests/fault/follow.js "$program" "$commits"
     part 'a copy that is not told of removals is found' bash -c \
