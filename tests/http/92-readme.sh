@@ -12,6 +12,10 @@ plain_blocks() {
          inside && plain { begun = begun || /^\$ /; if (begun) print }' "$1"
 }
 
+documents() {
+    find "$top/README.md" "$top/src" "$top/api" "$top/deploy" -name node_modules -prune -o -name '*.md' -print | sort
+}
+
 # What the documents call by their names.
 curl() { command curl -s "$@"; }
 # A server replaces its subshell, so that $! is the server itself.
@@ -80,7 +84,22 @@ while IFS= read -r readme <&4; do
     cd "$top" || exit 1
     stop_server
     rm -rf "$work/here" "$work/data"
-done 4< <(find "$top/README.md" "$top/src" "$top/api" "$top/deploy" -name '*.md' | sort)
+done 4< <(documents)
+
+# Relative links and pictures of a document that lead to no file.
+broken_links() {
+    local target
+    # A command's answer is no link.
+    awk '/^```/ { inside = !inside } !inside' "$1" | grep -oE '\]\([^)# ]+' | sed 's/^](//; /:/d' |
+        while read -r target; do
+            [ -e "$(dirname "$1")/$target" ] || echo "${1#"$top/"}: $target"
+        done
+}
+test_case 'each link of a document leads to a file'
+is links "$(while IFS= read -r readme; do broken_links "$readme"; done < <(documents))" ''
+mkdir "$work/linked"
+echo '[a](none.md) [b](https://example.org) ![c](none.svg)' >"$work/linked/a.md"
+is 'planted links' "$(broken_links "$work/linked/a.md" | wc -l)" 2
 
 test_case 'each document has commands that were run'
 is count "$([ "$commands" -ge 40 ] && echo enough || echo "only $commands")" enough

@@ -44,6 +44,11 @@ said() {
     [ "$(texts "$1" | wc -l)" -ge "$2" ]
 }
 
+# block LANGUAGE: the program of the quick start in that language.
+block() {
+    awk -v fence="\`\`\`$1" '$0 == fence { inside = 1; next } /^```/ { inside = 0 } inside' "$examples/../guides/quick-start.md"
+}
+
 works 'the npm packages of Deno can be had' ../../lib/npm.sh ../../deno
 DENO=$(cd ../../deno && node -p 'require("./deno.js")')
 export DENO DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1 PYTHON=/usr/bin/python3 PYTHONDONTWRITEBYTECODE=1
@@ -54,6 +59,22 @@ done
 test_case 'jobs prints results, and what failed for good'
 is 'what it prints' "$(env --unset KINDEX_URL "$examples/run.sh" jobs 2>&1)" \
     $'date: 1970\nsum: 42\nwrong: failed 3 times: ls /no/such/file'
+
+test_case 'each program of the quick start finds the user'
+client=$(realpath ../../../api/clients/typescript)
+mkdir -p "$work/start/node_modules"
+ln -s "$client" "$work/start/node_modules/kindex"
+block ts >"$work/start/start.ts"
+"$client/node_modules/.bin/esbuild" --log-level=error "$work/start/start.ts" >"$work/start/start.mjs"
+block python >"$work/start/start.py"
+block js >"$work/start/start.js"
+restart
+is 'what TypeScript prints' "$(node "$work/start/start.mjs" 2>&1)" 'Ada Lovelace'
+restart
+is 'what Python prints' "$(PYTHONPATH=$client/../python $PYTHON "$work/start/start.py" 2>&1)" 'Ada Lovelace'
+restart
+is 'what Deno prints' "$(DENO_KV_ACCESS_TOKEN=any "$DENO" run --quiet --no-config --unstable-kv --allow-net --allow-env \
+    "$work/start/start.js" 2>&1)" 'Ada Lovelace'
 
 # The programs are in a copy whose index is not unique.
 mkdir -p "$work/planted/deploy" "$work/planted/api/clients"
