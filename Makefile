@@ -118,7 +118,7 @@ bench bench-peers:
 	@deploy/packages.sh build bench $@
 	@$(MAKE) -s --no-print-directory -j$(JOBS) all $(BUILD)/bench/hello
 	@tests/bench/setup.sh $(BUILD)
-	@node tests/bench/$@.js
+	@node tests/bench/$@.js$(if $(filter bench,$@), && tests/bench/queues.sh)
 bench-large screenshots: all ; @tests/$(if $(filter screenshots,$@),console/screenshots,bench/large).sh
 fresh quick cover: ; @tests/$@/run.sh
 compile_commands.json: ; @deploy/compile_commands.sh "$(CC) $(STD) $(WARN) $(CFLAGS) $(INCLUDE) -Itests/lib" $(filter %.c,$(SOURCES)) >$@
