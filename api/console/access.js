@@ -47,11 +47,13 @@ class AccessPage {
     this.go();
   }
 
-  async create() {
+  // The words of the text are its name and its prefix.
+  async create(text = '') {
     if (!may('admin')) return;
     const first = isOpen();
-    const name = h('input', { name: 'name', required: true, autofocus: true, autocomplete: 'off', spellcheck: false });
-    const prefix = h('input', { name: 'prefix', autocomplete: 'off', spellcheck: false, placeholder: 'all keys' });
+    const [called, under] = text.split(/\s+/);
+    const name = h('input', { name: 'name', value: called, required: true, autofocus: true, autocomplete: 'off', spellcheck: false });
+    const prefix = h('input', { name: 'prefix', value: under ?? '', autocomplete: 'off', spellcheck: false, placeholder: 'all keys' });
     const preset = h('select', { name: 'preset' }, PRESETS.map(([text], i) => h('option', { value: i, selected: i === (first ? OPERATOR : 0) }, text)));
     const days = h('input', { name: 'days', type: 'number', min: 0, value: first ? 0 : DAYS });
     let made;
@@ -87,7 +89,7 @@ class AccessPage {
       } });
   }
 
-  keys() { return { n: () => this.create() }; }
+  keys() { return { n: (text) => this.create(text) }; }
   back() { this.node.focus(); }
 }
 

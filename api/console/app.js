@@ -72,23 +72,27 @@ function go(hash) {
   else location.hash = hash;
 }
 
-// What the box offers besides keys and values: [name, icon, run].
-function commands() {
+// What the box offers besides keys and values: [name, icon, run]. What follows the name of a
+// form fills it: new index users /city.
+function commands(text) {
   const pages = Object.entries(PAGES).filter(([id]) => sees(id)).map(([id, { name }]) => [name, id, () => go(`#/${id}`)]);
   const make = [['New entry', 'data', 'write'], ['New index', 'indexes', 'index'], ['New rule', 'rules', 'index'], ['New queue', 'queues', 'index'], ['New access token', 'access', 'admin'], ['Import entries', 'data', 'write']]
     .filter(([, id, scope]) => sees(id) && may(scope))
-    .map(([name, id]) => [name, name.startsWith('Import') ? 'up' : 'plus', () => onPage(id, name.startsWith('Import') ? 'file' : 'n')]);
+    .map(([name, id]) => {
+      const rest = id !== 'data' && text.toLowerCase().startsWith(`${name.toLowerCase()} `) ? text.slice(name.length).trim() : '';
+      return [`${name} ${rest}`.trim(), name.startsWith('Import') ? 'up' : 'plus', () => onPage(id, name.startsWith('Import') ? 'file' : 'n', rest)];
+    });
   return [...pages, ...make, ['Switch between light and dark', themeButton.dataset.theme, nextTheme], ['Show all keys', 'keys', showKeys],
     ...(hasToken() ? [['Sign out', 'out', () => leaveServer()]] : [])];
 }
 
-// Does on another page what a key does there.
-async function onPage(id, key) {
+// Does on another page what a key does there, with a text for its form.
+async function onPage(id, key, text) {
   if (currentId !== id) {
     history.pushState(null, '', `#/${id}`);
     await show();
   }
-  current?.keys()[key]?.();
+  current?.keys()[key]?.(text);
 }
 
 let searching;

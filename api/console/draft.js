@@ -25,8 +25,8 @@ const nameFor = ({ prefix, fields }) => {
 };
 
 export class Draft {
-  // done(name) after it was declared.
-  constructor({ done }) {
+  // line: what is typed already; done(name) after it was declared.
+  constructor({ line, done }) {
     this.done = done;
     this.turn = 0;
     const input = (name, label) => {
@@ -48,6 +48,8 @@ export class Draft {
     h('div', {}, check('unique', 'unique'), check('fold', 'ignore case'),
       check('nulls', 'also without a value')), this.result,
     h('div.actions', {}, h('button.primary', { type: 'submit' }, 'Declare')));
+    this.line.value = line;
+    if (line !== '') this.typed({ target: this.line });
   }
 
   focus() { this.line.focus(); }

@@ -119,7 +119,7 @@ class IndexesPage extends Split {
   }
 
   open(host, name) { return openIndex(host, name, { gone: () => this.dropped(name) }); }
-  newForm() { return new Draft({ done: (name) => this.done(name) }); }
+  newForm(line) { return new Draft({ line, done: (name) => this.done(name) }); }
   leave() { this.abort.abort(); }
 }
 

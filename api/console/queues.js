@@ -98,8 +98,8 @@ async function dead(host, declaration, counts, again) {
 
 // ---- The form ---------------------------------------------------------------
 
-// A new queue; done(name) after it was declared.
-function form(done) {
+// A new queue of a prefix; done(name) after it was declared.
+function form(prefix, done) {
   const field = (name, label, placeholder, value = '') => h('label', {}, label, h('input', { name, placeholder, value, spellcheck: false, autocomplete: 'off' }));
   const result = h('p.bad', { role: 'alert' });
   const text = (name) => node.elements[name].value.trim();
@@ -114,7 +114,7 @@ function form(done) {
     } catch (error) { result.textContent = error.text ?? error.message; }
   };
   const node = h('form.pane', { 'aria-label': 'New queue', onsubmit: (event) => { event.preventDefault(); declare(); } }, h('h2', {}, 'New queue'),
-    field('prefix', 'Jobs under', 'mail'), field('queueName', 'Name', 'mail_due'), field('fields', 'Member with the time when a job is due', '/due', '/due'),
+    field('prefix', 'Jobs under', 'mail', prefix), field('queueName', 'Name', 'mail_due'), field('fields', 'Member with the time when a job is due', '/due', '/due'),
     field('lease', 'A claim has a job for', '60s'), field('retries', 'Pauses after failed attempts', '1s 60s', '1s 60s'),
     field('dead', 'Dead jobs are moved under', 'dead/mail: they stay without it'), result,
     h('div.actions', {}, h('button.primary', { type: 'submit' }, 'Declare')));
@@ -172,8 +172,8 @@ class QueuesPage extends Split {
     return {};
   }
 
-  newForm() {
-    return form(async (name) => { await this.load(); await this.done(name); });
+  newForm(prefix) {
+    return form(prefix, async (name) => { await this.load(); await this.done(name); });
   }
 
   leave() {

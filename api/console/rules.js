@@ -64,8 +64,8 @@ function some(members) {
 }
 
 class Form {
-  // Of a rule, or of a new one; done(name) after it was declared.
-  constructor({ rule, done }) {
+  // Of a rule, or of a new one for a prefix; done(name) after it was declared.
+  constructor({ rule, prefix: begun = '', done }) {
     const { name = '', prefix = [], depth, schema, bounds = {}, ttl = {}, quota = {} } = rule ?? {};
     Object.assign(this, { rule, done, turn: 0, fields: {} });
     const field = (id, label, value = '', placeholder = '') => {
@@ -80,7 +80,7 @@ class Form {
     const group = (title, ...nodes) => h('fieldset', {}, h('legend', {}, title), nodes);
     this.node = h('form.pane', { 'aria-label': rule ? 'Change the rule' : 'New rule', oninput: (event) => this.typed(event),
       onsubmit: (event) => { event.preventDefault(); this.declare(); } }, rule ? null : h('h2', {}, 'New rule'),
-    field('prefix', 'Entries under', write(prefix), 'users'), rule ? null : field('name', 'Name'), field('depth', 'Only keys with so many parts below', depth, 'any number'),
+    field('prefix', 'Entries under', rule ? write(prefix) : begun, 'users'), rule ? null : field('name', 'Name'), field('depth', 'Only keys with so many parts below', depth, 'any number'),
     group('The value', h('label', {}, 'JSON Schema', this.fields.schema), h('div.sides', {}, field('min', 'A number, at least', bounds.min), field('max', 'at most', bounds.max))),
     group('Time to live', h('div.sides', {}, field('default', 'If a write says nothing', ttl.default, '30d'), field('longest', 'At most', ttl.max, '90d')),
       field('member', 'From a member of the value', ttl.from, '/expiresAt')),
@@ -88,6 +88,7 @@ class Form {
       field('each', 'For each group of keys with so many parts in common', quota.depth, 'one for all'), h('label', {}, 'A write beyond it ', this.fields.over)),
     this.result, h('div.actions', {}, h('button.primary', { type: 'submit' }, rule ? 'Change' : 'Declare')));
     this.name = name;
+    if (begun !== '') this.typed({ target: this.fields.prefix });
   }
 
   focus() { this.fields.prefix.focus(); }
@@ -196,8 +197,8 @@ class RulesPage extends Split {
     this.dropped(name);
   }
 
-  newForm() {
-    return new Form({ done: async (name) => { await this.load(); await this.done(name); } });
+  newForm(prefix) {
+    return new Form({ prefix, done: async (name) => { await this.load(); await this.done(name); } });
   }
 
   leave() { clearTimeout(this.timer); }

@@ -23,7 +23,7 @@ const at = (value, path) => path.split('/').slice(1).reduce((found, name) =>
 const isNumber = (part) => typeof part === 'string' && /^(0|[1-9]\d*)$/.test(part) && Number.isSafeInteger(Number(part));
 
 export class Search {
-  // commands(): [name, icon, run] of what the pages offer; go(hash).
+  // commands(text): [name, icon, run] of what the pages offer; go(hash).
   constructor(box, { commands, go }) {
     Object.assign(this, { box, commands, go, results: [], chosen: 0 });
     this.list = h('ul.found', { id: 'found', role: 'listbox', 'aria-label': 'Found', hidden: true,
@@ -90,7 +90,7 @@ export class Search {
   // The best comes first: what is exactly the text, then what begins with it.
   async find(text, signal) {
     const words = text.toLowerCase().split(/\s+/);
-    const offered = this.commands().filter(([name]) => words.every((word) => name.toLowerCase().includes(word)))
+    const offered = this.commands(text).filter(([name]) => words.every((word) => name.toLowerCase().includes(word)))
       .map(([name, sign, run]) => ({ sign, label: name, exact: name.toLowerCase() === text.toLowerCase(), run }));
     if (text === '') return offered;
     const { keys, error, fallback } = this.readKeys(text);

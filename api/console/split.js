@@ -6,7 +6,8 @@ import { may } from './session.js';
 export class Split {
   // id: of the page; name: over the list; one: of what it lists; columns: [title, class];
   // scope: for a new one; more: other buttons; hint, while none is chosen. Subclasses have load(), which shows what
-  // there is, row(thing), open(host, name) and newForm(): {node, focus()}.
+  // there is, row(thing), open(host, name) and newForm(text), which the
+  // text fills: {node, focus()}.
   constructor(app, { id, name, one, columns, scope, more, hint }) {
     Object.assign(this, { app, id, name, scope, turn: 0, rows: new Map() }); // turn: counts what was asked to be shown beside the list
     this.body = h('tbody');
@@ -95,17 +96,17 @@ export class Split {
     return this.choose(name);
   }
 
-  create() {
+  create(text = '') {
     if (!may(this.scope)) return;
     this.turn++;
     this.chosen = null;
-    const form = this.newForm();
+    const form = this.newForm(text);
     this.fillDetail(form.node);
     this.pane(1);
     form.focus();
   }
 
-  keys() { return { n: () => this.create() }; }
+  keys() { return { n: (text) => this.create(text) }; }
 
   back() {
     this.pane(0);
