@@ -752,6 +752,34 @@ class Entries(unittest.TestCase):
         self.assertEqual((index["state"], index["migration"]["state"]), ("migrating", "conflicted"))
         self.db.drop_index("twice_by_a")
 
+    def test_a_rule_is_tried_declared_and_dropped(self):
+        self.db.atomic().set(("stock", "a"), 5).set(("stock", "b"), -1).commit()
+        bounds = {"min": 0, "max": 100}
+        plan = self.db.plan_rule("stock", ("stock",), bounds=bounds)
+        self.assertEqual((plan["read"], plan["violations"]), (2, 1))
+        self.assertEqual(plan["examples"][0]["key"], ("stock", "b"))
+        quota = {"entries": 3, "bytes": "1MiB", "depth": 1, "over": "refuse"}
+        rule = self.db.put_rule("stock", ("stock",), depth=1, bounds=bounds, quota=quota)
+        self.assertEqual((rule["prefix"], rule["quota"]["bytes"]), (("stock",), 1 << 20))
+        while rule["state"] == "checking":
+            rule = self.db.get_rule("stock")
+        self.assertEqual((rule["state"], rule["violations"]), ("conflicted", 1))
+        found = list(self.db.violations("stock", page_size=1))
+        self.assertEqual([(one["key"], one["found"]) for one in found], [(("stock", "b"), -1)])
+        with self.assertRaises(KindexError) as refused:
+            self.db.put(("stock", "c"), 101)
+        self.assertEqual(refused.exception.code, "rule-violated")
+        self.assertEqual([(one["prefix"], one["entries"]) for one in self.db.usage(("stock", "a"))],
+                         [(("stock", "a"), 1)])
+        self.db.put_rule("items", ("items",), schema={"type": "object"}, ttl={
+            "default": "1h", "max": "2h", "from": "/until"}, references=[
+            {"path": "/of", "to": ("stock",), "as": "part", "onDelete": "restrict"}])
+        self.assertEqual(self.db.get_rule("items")["references"][0]["to"], ("stock",))
+        self.assertEqual([one["name"] for one in self.db.list_rules()], ["items", "stock"])
+        for name in ("items", "stock"):
+            self.db.drop_rule(name)
+        self.assertEqual(self.db.list_rules(), [])
+
     def test_a_watch_shows_the_last_state(self):
         events = self.db.watch([("w", 1), ("w", 2)])
         self.assertEqual([e.value for e in next(events).entries], [None, None])

@@ -213,6 +213,29 @@ def _declaration(declared: JSON) -> JSON:
     return body
 
 
+def _rule_path(rule: str) -> str:
+    return f"/rules/{quote(rule, safe='')}"
+
+
+def _rule_body(rule: JSON) -> str:
+    """A rule as requests have it; keys in it are tuples."""
+    body: JSON = {**rule, "prefix": to_key(rule["prefix"])}
+    if "references" in body:
+        body["references"] = [{**one, "to": to_key(one["to"])} for one in body["references"]]
+    return write_json(body)
+
+
+def _rule(wire: JSON) -> JSON:
+    rule: JSON = {**wire, "prefix": from_key(wire["prefix"])}
+    if "references" in rule:
+        rule["references"] = [{**one, "to": from_key(one["to"])} for one in rule["references"]]
+    return rule
+
+
+def _violation(wire: JSON) -> JSON:
+    return {**wire, "key": from_key(wire["key"])}
+
+
 def _bulk_end(answer: Answer) -> JSON:
     """The last line. Without it the answer was cut off."""
     lines = answer.body.splitlines()
@@ -1025,6 +1048,52 @@ class Kindex:
     def drop_index(self, name: str) -> None:
         """Its entries are freed in the background."""
         self._transport.send(Request("DELETE", _path(name)))
+
+    def put_rule(self, name: str, prefix: Key, **members: object) -> JSON:
+        """Declares what entries under a prefix must be, with ``schema``, ``ttl``,
+        ``quota`` and so on as PUT /rules takes them, or replaces the rule of this name.
+        New entries obey it at once; those that are there are checked meanwhile."""
+        return _rule(self._put_rule(name, {"prefix": prefix, **members}, {}))
+
+    def plan_rule(self, name: str, prefix: Key, **members: object) -> JSON:
+        """How many of the stored entries would violate the rule: ``read``,
+        ``violations`` and ``examples``. Nothing is changed."""
+        plan = self._put_rule(name, {"prefix": prefix, **members}, {"dry": "true"})
+        examples = [_violation(one) for one in plan["examples"]]
+        return {**plan, "declaration": _rule(plan["declaration"]), "examples": examples}
+
+    def _put_rule(self, name: str, rule: JSON, query: Query) -> JSON:
+        request = Request("PUT", _rule_path(name), query, body=_rule_body(rule))
+        answer: JSON = self._transport.send(request).json()
+        return answer
+
+    def get_rule(self, name: str) -> JSON:
+        return _rule(self._transport.send(Request("GET", _rule_path(name))).json("state"))
+
+    def list_rules(self) -> Sequence[JSON]:
+        rules = self._transport.send(Request("GET", "/rules")).json("rules")["rules"]
+        return [_rule(rule) for rule in rules]
+
+    def drop_rule(self, name: str) -> None:
+        self._transport.send(Request("DELETE", _rule_path(name)))
+
+    def violations(
+        self, rule: str, *, limit: Optional[int] = None, page_size: int = 100
+    ) -> Iterator[JSON]:
+        """The stored entries that violate a rule: ``key``, ``pointer``, ``expected``."""
+
+        def ask(place: JSON) -> JSON:
+            path = f"{_rule_path(rule)}/violations"
+            return self._read("GET", path, "violations", "cursor", query=place)
+
+        return self._paged(limit, page_size, ask, "violations", _violation)
+
+    def usage(self, prefix: Optional[Key] = None) -> Sequence[JSON]:
+        """The totals of rules with a quota for keys under a prefix, or around it, at
+        most 1000."""
+        query: Query = {"prefix": _text(prefix), "limit": "1000"}
+        answer = self._read("GET", "/usage", "usage", query=query)
+        return [{**one, "prefix": from_key(one["prefix"])} for one in answer["usage"]]
 
     def watch(self, keys: Sequence[Key]) -> Iterator[Change]:
         """First all of up to 100 entries, then those that have changed, without an
