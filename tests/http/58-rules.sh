@@ -1,6 +1,7 @@
 #!/bin/bash
 # Rules: what entries under a prefix must be, whichever way they are written.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/cli.sh"
 start_server
 export KINDEX_URL=$url
 
@@ -269,6 +270,14 @@ kill -KILL "$server"
 wait "$server" 2>"$work/null"
 start_server
 gives '[.rules[] | [.name, .state]]' '[["old","conflicted"],["orders","ready"],["sessions","ready"],["stock","ready"]]' GET /rules
+request GET /rules/old
+violations=$(value .violations)
+export KINDEX_URL=$url
+kindex doctor
+ends 1
+is 'the rules of kindex doctor' "$(awk '$2 ~ /^(old|stock)$/' "$work/out" | tr -s ' ')" \
+    "FAIL old conflicted: \"kindex rule violations old\" lists $violations entries
+ok stock ready"
 answers 422 rule-violated PUT /kv/orders/1 '{}'
 answers 204 DELETE /rules/orders
 answers 404 rule-not-found DELETE /rules/orders

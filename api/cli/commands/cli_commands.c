@@ -100,7 +100,7 @@ static const struct cli_command COMMANDS[] = {
     {"token self", "", "show the token in use, and whether one is needed", "", 0, 0, cli_token_show, NULL, ASKS},
     {"token revoke", "ID", "revoke an access token at once", "", 1, 1, cli_token_revoke, NULL, ASKS},
     {"token generate", "", "print a new token for the file of serve --token-file", "", 0, 0, cli_token_generate, NULL, ALONE},
-    {"doctor", "", "check the state of the server and its indexes", "", 0, 0, cli_doctor, NULL, ASKS},
+    {"doctor", "", "check the state of the server, its indexes and rules", "", 0, 0, cli_doctor, NULL, ASKS},
     {"ready", "", "check whether the server accepts requests", "", 0, 0, cli_ready, "For health checks: exit status 0 if the server accepts requests, otherwise 5.", ASKS},
     {"bench", "[PREFIX]", "measure how fast the server answers", "clients seconds requests reads size", 0, 1, cli_bench,
      "Reads and writes 1000 entries under PREFIX (kindex-bench if not given), where\nthere must be no entries, and removes them afterwards. Times are in milliseconds.", ASKS},

@@ -330,6 +330,28 @@ static void judge_index(const struct cli *cli, void *target,
     say(doctor, health, name, tell(cli, index, name, state));
 }
 
+/* ---- Rules ---------------------------------------------------------------
+ */
+
+static void judge_rule(const struct cli *cli, void *target,
+                       struct kx_slice rule)
+{
+    struct doctor *doctor = target;
+    const char *name = cli_text(cli, rule, "name");
+    const char *state = cli_text(cli, rule, "state");
+    const char *text = state;
+    if (name == NULL || state == NULL)
+        return;
+    bool conflicted = strcmp(state, "conflicted") == 0;
+    if (conflicted)
+        text = talloc_asprintf(
+            cli->memory,
+            "%s: \"kindex rule violations %s\" lists %" PRIu64 " entries",
+            state, name, cli_number(rule, "violations"));
+    enum health health = strcmp(state, "ready") == 0 ? FINE : WARN;
+    say(doctor, conflicted ? FAIL : health, name, text != NULL ? text : state);
+}
+
 int cli_doctor(struct cli *cli)
 {
     struct doctor doctor = {.cli = cli};
@@ -343,6 +365,9 @@ int cli_doctor(struct cli *cli)
     if (status == CLI_OK)
         status = cli_pages(cli, kx_text("/indexes"), "indexes", judge_index,
                            &doctor);
+    if (status == CLI_OK)
+        status =
+            cli_pages(cli, kx_text("/rules"), "rules", judge_rule, &doctor);
     if (status != CLI_OK)
         return status;
     return doctor.failed ? CLI_ERROR : CLI_OK;
