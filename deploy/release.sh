@@ -1,9 +1,10 @@
 #!/bin/bash
 # Makes everything that a release has, of the last commit, in $BUILD/release: the
 # sources, the Debian packages for Debian 12 and 13, amd64 and arm64 (as root with
-# debootstrap; otherwise the one of this Debian), the npm and Python packages, an OCI
-# image, what the program is made of (SPDX), notes, and the sums of all. Two runs on
-# the same Debian are equal byte for byte, if Debian's packages did not change between.
+# debootstrap; otherwise the one of this Debian), the npm packages, of which one has the
+# programs, the Python package, an OCI image, what the program is made of (SPDX), notes,
+# and the sums of all. Two runs on the same Debian are equal byte for byte, if Debian's
+# packages did not change between.
 #   release.sh            also compiles the program
 #   release.sh PROGRAM    takes this one for it, as its test does
 # SIGNING_KEY=FILE signs the sums with this SSH key (Ed25519: the signature is the same
@@ -52,6 +53,18 @@ for package in typescript adapters; do
     ln -s "$(realpath "api/clients/$package/node_modules")" "$tree/api/clients/$package/"
     log env -C "$tree/api/clients/$package" npm pack --silent --pack-destination "$out"
 done
+# The programs of the packages for Debian 12, or else of the one of this Debian.
+programs=()
+for pair in amd64=x64 arm64=arm64; do
+    for number in debian12 "$debian"; do
+        package=$out/kindex_${version}_${number}_${pair%=*}.deb
+        [ -f "$package" ] || continue
+        dpkg-deb -x "$package" "$tree/npm-${pair#*=}"
+        programs+=("${pair#*=}=$tree/npm-${pair#*=}/usr/bin/kindex")
+        break
+    done
+done
+log "$tree/deploy/release/npm_server.sh" "$out" "${programs[@]}"
 log env -C "$tree/api/clients/python" /usr/bin/python3 -c \
     'import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])' "$out"
 

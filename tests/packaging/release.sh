@@ -95,6 +95,26 @@ npm_packages() {
     done
 }
 check 'the npm packages have the version, and code' npm_packages
+npm_program() {
+    local architecture
+    architecture=$(node -p process.arch)
+    mkdir -p "$work/npm" && tar -xzf "$release/kindex-server-$version.tgz" -C "$work/npm" &&
+        jq -e --arg version "$version" '.version == $version' "$work/npm/package/package.json" &&
+        dpkg-deb -x "$release/kindex_${version}"_debian*_"$(dpkg --print-architecture)".deb "$work/npm" &&
+        cmp "$work/npm/usr/bin/kindex" "$work/npm/package/programs/linux-$architecture" &&
+        [ "$("$work/npm/package/command.js" version)" = "kindex $version" ]
+}
+check 'the npm package with the program has the one of the Debian package' npm_program
+libraries() {
+    dpkg-deb -f "$release"/*.deb Depends | sed 's/([^)]*)//g' | tr -d ' ' | tr , '\n' |
+        grep -vxE 'adduser|libc6|ca-certificates' | sort >"$work/needs"
+    sed -n '/^apt-get install/,/^```/p' "$1" | grep -oE 'z?lib[^ ]+' | sort | diff "$work/needs" -
+}
+if [ "$(. /etc/os-release && echo "$VERSION_ID")" = 12 ]; then
+    check 'its README names the libraries that the Debian package needs' libraries "$work/npm/package/README.md"
+    sed 's/libpq5 //' "$work/npm/package/README.md" >"$work/few.md"
+    refuses 'planted: a README without a library is found' libraries "$work/few.md"
+fi
 wheel() {
     [ "$(PYTHONPATH=$(echo "$release"/*.whl) /usr/bin/python3 -c \
         'import importlib.metadata, kindex; print(importlib.metadata.version("kindex"))')" = "$version" ]
