@@ -229,6 +229,8 @@ kindex index add sales_total sales --count --wait
 ends 0
 kindex count sales
 prints 4
+kindex aggregate sales_total -o table
+is 'the table' "$(awk '{ print $1, $2 }' "$work/out" | paste -sd'|')" 'count 4|groups 1'
 kindex index add sales_other sales --count --store value
 ends 2
 complains '--store excludes --count'

@@ -395,10 +395,10 @@ kindex index ls -o raw
 prints by_email
 kindex index ls
 is state "$(awk '$1 == "by_email" { print $2, $3 }' "$work/out")" 'ready 2'
-is fields "$(awk '$1 == "by_email" { print $NF }' "$work/out")" '[{"path":"/email","fold":"lower"}]'
+is fields "$(awk '$1 == "by_email" { print $(NF - 2), $(NF - 1), $NF }' "$work/out")" 'users email (lower)'
 kindex index add by_years users age --where '{"path":"/age","ge":65}' --store value
 kindex index ls
-is 'store and where' "$(sed -n 's/^by_years .*\] store/store/p' "$work/out")" \
+is 'store and where' "$(sed -n 's/^by_years .* users *age store/store/p' "$work/out")" \
     'store "value" where [{"path":"/age","ge":65}]'
 kindex index rm by_years
 kindex ls -i by_email -o raw

@@ -123,6 +123,26 @@ kindex get marks
 prints $'"\u009b\u202e"'
 is 'a value' "$(terminal "$KINDEX get marks" | tr -d '\r')" '"\u009b\u202e"'
 
+test_case 'explain and the list of indexes are tables on a terminal'
+kindex set orders/1 '{"status":"open","n":1,"tags":["a"]}'
+kindex index add orders_by_status orders/ status n:desc --fold lower --wait
+kindex index add orders_by_tag orders tags key:1 --each tags --wait
+query='{"prefix":["orders"],"where":[{"path":"/tags","eq":"x","each":true}]}'
+terminal "timeout $longest $KINDEX explain '$query'" | tr -d '\r' >"$work/shown"
+is 'the request' "$(head -1 "$work/shown")" '/list?index=orders_by_tag&prefix=x'
+is 'the orders' "$(grep -cE '(\(the entries\)|orders_by_status).* no |orders_by_tag.* yes ' "$work/shown")" 3
+is 'a reason' "$(grep -A 1 '(the entries)' "$work/shown" | sed -n '2s/^    .*/indented/p')" indented
+kindex explain "$query"
+is 'elsewhere JSON' "$(jq -r .index "$work/out")" orders_by_tag
+kindex explain "$query" -o table
+is 'with -o a table' "$(grep -c ANSWERS "$work/out")" 1
+kindex index ls
+is 'the indexes' "$(sed -n 's/^\(orders_by_[a-z]*\) .* orders  */\1 /p' "$work/out" | paste -sd'|')" \
+    'orders_by_status status (lower) n:desc (lower)|orders_by_tag tags (each) key:1'
+kindex index rm orders_by_status
+kindex index rm orders_by_tag
+kindex del orders/1
+
 kill $proxy
 wait $proxy 2>"$work/null"
 finish

@@ -31,7 +31,7 @@ static const struct cli_command COMMANDS[] = {
     {"atomic", "[DOCUMENT]", "commit checks and mutations together", "file dry-run", 0, 1, cli_atomic,
      "The document is the body of POST /atomic: {\"checks\":[...],\"mutations\":[...]}.", ASKS},
     {"explain", "[QUERY]", "find the index that answers a query", "file", 0, 1, cli_explain,
-     "The query is the body of POST /explain: {\"prefix\":[...],\"where\":[...]}.", ASKS},
+     "The query is the body of POST /explain: {\"prefix\":[...],\"where\":[...]}. A\nterminal shows a table, other output is JSON; -o chooses.", ASKS},
     {"index add", "NAME PREFIX FIELD...", "declare an index", "unique store count sum changes tombstones missing where fold each depth adopt dry-run paused wait file", 0, -1, cli_index_add,
      "A field is a member of the value (email, /address/city) or key:N, the N-th part\nof the key after the prefix; :desc puts greater values first (created:desc).\nWith --count or --sum it is an index of totals: one for each group of entries\nwith the same values in the fields, or one for all entries if there are no\nfields. With --changes it is an index of changes, which watch --index follows.\nDeclaring the same index again does nothing.", ASKS},
     {"index apply", "FILE", "make the indexes match a file of declarations", "plan prune wait-all", 1, 1, cli_index_apply,

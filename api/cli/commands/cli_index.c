@@ -56,11 +56,60 @@ const char *cli_index_state(const struct cli *cli, struct kx_slice index)
 
 /* ---- ls ----------------------------------------------------------------- */
 
+enum { PREFIX_WIDTH = 16 };
+
 static struct kx_slice member_or(struct kx_slice object, const char *name,
                                  const char *other)
 {
     struct kx_slice value;
     return cli_json_member(object, name, &value) ? value : kx_text(other);
+}
+
+/* Prints the prefix as a path. */
+static void show_prefix(const struct cli *cli, struct kx_slice prefix)
+{
+    struct kx_buffer path;
+    struct kx_buffer shown;
+    kx_buffer_init(&path, cli->memory);
+    kx_buffer_init(&shown, cli->memory);
+    if (cli_key_path(cli, prefix, &path))
+        cli_show_path(kx_buffer_slice(&path), &shown);
+    cli_put_column(stdout, kx_buffer_slice(&shown), PREFIX_WIDTH);
+    kx_buffer_free(&shown);
+    kx_buffer_free(&path);
+}
+
+/* Prints a field as index add takes it, and in brackets what index add has an
+ * option for. */
+static void show_field(const struct cli *cli, struct kx_slice field)
+{
+    const char *path = cli_text(cli, field, "path");
+    const char *order = cli_text(cli, field, "order");
+    const char *fold = cli_text(cli, field, "fold");
+    struct kx_slice part;
+    if (path != NULL)
+        printf(" %s", path + (path[0] == '/' && path[1] != '\0'));
+    else if (cli_json_member(field, "key", &part))
+        printf(" key:%.*s", (int)part.size, (const char *)part.data);
+    else
+        fputs(" versionstamp", stdout);
+    if (order != NULL)
+        printf(":%s", order);
+    if (fold != NULL)
+        printf(" (%s)", fold);
+    if (cli_json_member(field, "each", &part))
+        fputs(" (each)", stdout);
+}
+
+static void show_fields(const struct cli *cli, struct kx_slice fields)
+{
+    struct kx_json_iter iter;
+    struct kx_slice name;
+    struct kx_slice field;
+    if (!kx_json_iterate(fields, &iter))
+        return;
+    while (kx_json_next(&iter, &name, &field))
+        show_field(cli, field);
 }
 
 /* The members that distinguish indexes with the same fields. */
@@ -101,18 +150,17 @@ static void show_row(const struct cli *cli, struct kx_slice index)
     putchar(' ');
     show_left_out(index);
     printf(" %-7s ", unique ? "unique" : "");
-    cli_put(stdout, prefix);
-    putchar(' ');
-    cli_put(stdout, fields);
+    show_prefix(cli, prefix);
+    show_fields(cli, fields);
     show_rest(index);
 }
 
 static void show_heading(const struct cli *cli)
 {
     if (cli->form == CLI_DEFAULT || cli->form == CLI_TABLE)
-        printf("%s%-28s %-10s %10s %10s %-7s %s%s\n", cli_bold(cli), "INDEX",
-               "STATE", "ENTRIES", "LEFT OUT", "", "PREFIX FIELDS",
-               cli_plain(cli));
+        printf("%s%-28s %-10s %10s %10s %-7s %-*s %s%s\n", cli_bold(cli),
+               "INDEX", "STATE", "ENTRIES", "LEFT OUT", "", PREFIX_WIDTH,
+               "PREFIX", "FIELDS", cli_plain(cli));
 }
 
 static void show_index(const struct cli *cli, void *target,

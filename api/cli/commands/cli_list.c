@@ -104,7 +104,7 @@ int cli_aggregate(struct cli *cli)
     struct cli_call call = {.method = "GET", .path = cli_whole(&path)};
     int status = cli_ask(cli, &call, &reply);
     if (status == CLI_OK)
-        cli_show_bytes(cli, kx_buffer_slice(&reply.body));
+        cli_show_document(cli, kx_buffer_slice(&reply.body));
     return status;
 }
 
