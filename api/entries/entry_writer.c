@@ -4,6 +4,8 @@
 
 #include <talloc.h>
 
+#include "entries/expand.h"
+
 struct kept_entry {
     STAILQ_ENTRY(kept_entry) next;
     struct kx_entry entry;
@@ -54,15 +56,16 @@ static void keep(struct entry_writer *writer, const struct kx_entry *entry,
     STAILQ_INSERT_TAIL(&writer->kept, kept, next);
 }
 
-/* Entries without values are never kept: writing them is as fast as copying. */
+/* Entries without values are never kept: writing them is as fast as copying.
+ * Nor are those that refer to others, which are read in the same view. */
 void entry_writer_add(struct entry_writer *writer, const struct kx_entry *entry,
                       const struct shape *shape)
 {
     if (writer->memory != NULL && !shape->keys_only &&
-        writer->body->size >= ENTRY_WRITER_SLICE)
+        shape->expansion == NULL && writer->body->size >= ENTRY_WRITER_SLICE)
         keep(writer, entry, shape);
     else
-        entryjson_write_shaped(entry, shape, writer->out);
+        expand_write(entry, shape, writer->out);
 }
 
 size_t entry_writer_size(const struct entry_writer *writer)

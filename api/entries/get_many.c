@@ -8,6 +8,7 @@
 
 #include "access/access.h"
 #include "entries/entry_handlers.h"
+#include "entries/expand.h"
 #include "entries/page.h"
 #include "rest/answer.h"
 #include "rest/body.h"
@@ -27,6 +28,7 @@ struct get_many_range {
 };
 
 struct get_many_input {
+    const struct request *request;
     void *memory; /* talloc context of all that is made */
     struct kx_slice *keys;
     size_t key_count;
@@ -125,11 +127,13 @@ static bool get_many_select(struct get_many_input *input,
                             const struct request *request,
                             struct input_error *error)
 {
-    for (size_t i = 0; i < input->range_count; i++)
+    for (size_t i = 0; i < input->range_count; i++) {
+        input->ranges[i].page.shape.expansion = input->shape.expansion;
         if (!select_range(&input->ranges[i], request, input->memory, error)) {
             input_error_in_element(error, i);
             return input_error_in_member(error, "ranges");
         }
+    }
     return true;
 }
 
@@ -140,7 +144,8 @@ static bool too_many(struct input_error *error)
     return input_error_set(
         error, PROBLEM_BAD_REQUEST,
         "A request may ask for at most %d entries, counting each key and the "
-        "limit of each range; the default limit of a range is %d.",
+        "limit of each range, and for each expanded reference; the default "
+        "limit of a range is %d.",
         KX_PAGE_MAX, PAGE_LIMIT_DEFAULT);
 }
 
@@ -216,10 +221,19 @@ static bool read_fields(void *target, struct kx_slice array,
                                  error);
 }
 
+static bool read_expand(void *target, struct kx_slice array,
+                        struct input_error *error)
+{
+    struct get_many_input *input = target;
+    return expand_read_array(input->request, array, &input->shape.expansion,
+                             error);
+}
+
 static const struct member DOCUMENT_MEMBERS[] = {
     {"keys", read_keys},
     {"ranges", read_ranges},
     {"fields", read_fields},
+    {"expand", read_expand},
     {NULL, NULL},
 };
 
@@ -229,10 +243,13 @@ static bool get_many_read(struct kx_slice document,
                           struct get_many_input *input_out,
                           struct input_error *error)
 {
-    *input_out = (struct get_many_input){.memory = input_out->memory};
+    *input_out = (struct get_many_input){.request = input_out->request,
+                                         .memory = input_out->memory};
     if (!document_read(document, DOCUMENT_MEMBERS, input_out, error))
         return false;
-    return input_out->total <= KX_PAGE_MAX || too_many(error);
+    return expand_limit(input_out->shape.expansion, KX_PAGE_MAX) >=
+               input_out->total ||
+           too_many(error);
 }
 
 /* Limits the bytes of the reply and, since `fields` may show few of them, of
@@ -415,6 +432,7 @@ void get_many(struct request *request, struct reply *reply)
         reply->body.failed = true;
         return;
     }
+    input->request = request;
     input->memory = request->memory;
     if (!request_work(request, read_document, input))
         return;

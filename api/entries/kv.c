@@ -9,6 +9,7 @@
 
 #include "access/access.h"
 #include "entries/entry_handlers.h"
+#include "entries/expand.h"
 #include "entries/explain.h"
 #include "http/accept.h"
 #include "http/problem.h"
@@ -158,6 +159,7 @@ enum {
 struct entry_read {
     struct kx_slice key;
     struct projection fields;
+    struct expanding *expansion; /* NULL: none */
 };
 
 /* Without a view this answers only from the cache. The view ends before the
@@ -190,6 +192,33 @@ static void show(struct request *request, struct reply *reply, void *arg)
         refuse_key(request, reply, &fault, reading->key);
 }
 
+/* Shows the entry as lists do, with the entries to which it refers. */
+static void show_expanded(struct request *request, struct reply *reply,
+                          void *arg)
+{
+    const struct entry_read *reading = arg;
+    struct shape shape = {.fields = reading->fields,
+                          .expansion = reading->expansion};
+    struct kx_buffer record;
+    struct kx_entry entry;
+    struct kx_fault fault = {.status = KX_OK};
+    if (!access_key(request, reply, SCOPE_READ, reading->key))
+        return;
+    kx_buffer_init(&record, request->memory);
+    kx_read_begin(request->reader);
+    fault.status =
+        kx_read(request->reader, reading->key, &record, &entry, &fault);
+    if (fault.status == KX_OK)
+        expand_write(&entry, &shape, &reply->body);
+    reply->flush = kx_read_end(request->reader);
+    if (fault.status == KX_OK)
+        answer_json(reply, 200);
+    else if (fault.status == KX_ABSENT)
+        refuse_absent_key(request, reply, reading->key);
+    else
+        refuse_key(request, reply, &fault, reading->key);
+}
+
 void kv_get(struct request *request, struct reply *reply)
 {
     struct kx_buffer key;
@@ -197,13 +226,18 @@ void kv_get(struct request *request, struct reply *reply)
     struct query_params query;
     struct input_error error;
     kx_buffer_init(&key, request->memory);
-    if (!request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY, &query, &key,
-                     &error) ||
-        !projection_read(&query, &reading.fields, &error)) {
+    if (!request_key(request, TAKES_FIELDS | TAKES_CONSISTENCY | TAKES_EXPAND,
+                     &query, &key, &error) ||
+        !projection_read(&query, &reading.fields, &error) ||
+        !expand_read(request, &query, &reading.expansion, &error)) {
         input_error_reply(request, reply, &error);
         return;
     }
     reading.key = kx_buffer_slice(&key);
+    if (reading.expansion != NULL) {
+        request_read(request, show_expanded, &reading);
+        return;
+    }
     request_peek(request, show, &reading);
     if (reply->status == 0)
         request_read(request, show, &reading);

@@ -8,6 +8,7 @@
 
 #include "access/access.h"
 #include "entries/entry_handlers.h"
+#include "entries/expand.h"
 #include "entries/page.h"
 #include "http/accept.h"
 #include "http/service.h"
@@ -376,7 +377,7 @@ static enum kx_status take(struct page *page, const struct kx_entry *entry,
         return status == KX_ABSENT ? KX_OK : status;
     if (page->count > 1)
         kx_add_byte(out, ',');
-    entryjson_write_shaped(entry, &page->shape, out);
+    expand_write(entry, &page->shape, out);
     return KX_OK;
 }
 
@@ -600,7 +601,7 @@ static void add_line(struct list_stream *list, const struct kx_entry *entry,
                      struct kx_buffer *chunk)
 {
     size_t start = chunk->size;
-    entryjson_write_shaped(entry, &list->page.shape, chunk);
+    expand_write(entry, &list->page.shape, chunk);
     entryjson_one_line(chunk, start);
     kx_add_byte(chunk, '\n');
     list->count++;
@@ -715,10 +716,11 @@ static const unsigned SELECTION =
     TAKES_PREFIX | TAKES_START | TAKES_END | TAKES_REVERSE | TAKES_LIMIT |
     TAKES_CURSOR | TAKES_KEYS | TAKES_INDEX | TAKES_FIELDS | TAKES_SHARE |
     TAKES_PREVIEW | TAKES_WHERE | TAKES_IN | TAKES_ORDER | TAKES_CONSISTENCY |
-    TAKES_DIGEST | TAKES_VERBOSE;
+    TAKES_DIGEST | TAKES_VERBOSE | TAKES_EXPAND;
 
 /* Reads which entries to show, and which parts of them. */
-static bool read_shape(const struct query_params *query, struct page *page,
+static bool read_shape(const struct request *request,
+                       const struct query_params *query, struct page *page,
                        struct input_error *error)
 {
     page->shape.previews = query_params_has(query, PARAMETER_PREVIEW);
@@ -727,6 +729,7 @@ static bool read_shape(const struct query_params *query, struct page *page,
            query_params_flag(query, PARAMETER_VERBOSE, &page->shape.jobs,
                              error) &&
            projection_read(query, &page->shape.fields, error) &&
+           expand_read(request, query, &page->shape.expansion, error) &&
            query_params_whole(query, PARAMETER_PREVIEW, KX_PREVIEW_MAX,
                               &page->shape.preview, error) &&
            list_where_read(query, page, error);
@@ -774,7 +777,7 @@ static bool read_page(struct request *request, struct page *page,
     return query_params_read(request->query, SELECTION, request->memory, &query,
                              error) &&
            selection_read(&query, selection, error) &&
-           read_shape(&query, page, error) &&
+           read_shape(request, &query, page, error) &&
            digest_read(&query, page, error) &&
            query_params_limit(&query, &page->limit, error) &&
            query_params_share(&query, &page->share, error) &&
@@ -861,9 +864,13 @@ static void add_slice(struct request *request, struct reply *reply, void *arg)
                                          : send_page(request, reply, page));
 }
 
+/* A page has a limit for expanded entries, and a stream has no digest. */
 static bool form_fits(struct listing *listing)
 {
     bool fits = listing->form != FORM_NDJSON || !listing->page.digests;
+    if (listing->form != FORM_NDJSON)
+        listing->page.limit =
+            expand_limit(listing->page.shape.expansion, listing->page.limit);
     return fits || bad(&listing->error, PARAMETER_DIGEST,
                        "A stream has no digest, which is of a page.");
 }

@@ -9,6 +9,10 @@ static bool is_possible(const struct shape *shape, struct input_error *error)
 {
     unsigned forms =
         shape->keys_only + shape->previews + (shape->fields.count > 0);
+    if (shape->expansion != NULL && (shape->keys_only || shape->previews))
+        return input_error_set(error, PROBLEM_BAD_PARAMETER,
+                               "expand shows what values refer to: it cannot "
+                               "be combined with keys or preview.");
     return forms <= 1 ||
            input_error_set(error, PROBLEM_BAD_PARAMETER,
                            "keys leaves out the values, fields selects parts "
@@ -53,6 +57,8 @@ bool page_begin(struct page *page, struct selection *selection,
     page->selector.range.fields = page->shape.fields.paths;
     page->selector.range.field_count = page->shape.fields.count;
     page->list = cursor_list(page->selector.index, &page->selector.range);
+    if (page->shape.expansion != NULL)
+        page->selector.range.field_count = 0; /* it may need others */
     if (page->where != NULL) {
         page->selector.range.field_count = 0; /* `where` may need others */
         page->prefix = kx_buffer_slice(&selection->prefix);
@@ -110,8 +116,8 @@ static bool add_range(struct page *page, struct selection *selections, size_t n,
     selector->range.yields = true;
     selector->range.fields = page->shape.fields.paths;
     selector->range.field_count = page->shape.fields.count;
-    if (page->where != NULL)
-        selector->range.field_count = 0; /* `where` may need others */
+    if (page->where != NULL || page->shape.expansion != NULL)
+        selector->range.field_count = 0; /* these may need others */
     several->list[n] = (struct kx_list_range){.index = selector->index,
                                               .range = selector->range};
     if (selector->indexed && several->ranges.merge)

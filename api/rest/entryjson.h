@@ -34,6 +34,8 @@ bool projection_read_array(struct kx_slice array, const void *memory,
 bool projection_write(const struct projection *fields,
                       const struct kx_value *value, struct kx_buffer *out);
 
+struct expanding;
+
 /* Which parts of an entry are shown; zeroed: all. */
 struct shape {
     bool keys_only;
@@ -41,6 +43,7 @@ struct shape {
     size_t preview; /* its bytes at most; 0: no member `preview` */
     struct projection fields;
     bool jobs; /* also `job`: what the store keeps beside a job */
+    struct expanding *expansion; /* entries/expand.h; NULL: none */
 };
 
 /* Appends an entry. The bytes of a JSON value are copied unchanged. */

@@ -41,6 +41,7 @@ static const char *const NAMES[PARAMETER_COUNT] = {
     [PARAMETER_WAIT] = "wait",
     [PARAMETER_NOW] = "now",
     [PARAMETER_DIGEST] = "digest",
+    [PARAMETER_EXPAND] = "expand",
 };
 
 /* The latest time of a JavaScript Date, in milliseconds. */

@@ -39,6 +39,7 @@ enum parameter {
     PARAMETER_WAIT,
     PARAMETER_NOW,
     PARAMETER_DIGEST,
+    PARAMETER_EXPAND,
     PARAMETER_COUNT /* of parameters; not one itself */
 };
 
@@ -77,7 +78,8 @@ enum parameter_bit {
                                                      * admission */
     TAKES_WAIT = 1 << PARAMETER_WAIT,
     TAKES_NOW = 1 << PARAMETER_NOW,
-    TAKES_DIGEST = 1 << PARAMETER_DIGEST
+    TAKES_DIGEST = 1 << PARAMETER_DIGEST,
+    TAKES_EXPAND = 1u << PARAMETER_EXPAND
 };
 
 struct query_params {

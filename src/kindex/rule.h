@@ -84,4 +84,25 @@ enum kx_status kx_rule_test(struct kx_reader *reader, struct kx_rule *rule,
                             const struct kx_entry *entry,
                             struct kx_violation *violation_out);
 
+/* A reference that a read follows. */
+struct kx_reference {
+    struct kx_slice path; /* JSON Pointer */
+    struct kx_slice to;   /* prefix of the other entries, or empty */
+};
+/* Makes what finds the entries to which others refer. Belongs to one thread;
+ * lies in talloc context mem. NULL without memory. */
+struct kx_expander;
+struct kx_expander *kx_expander_make(const void *mem);
+/* Sets the key of the entry to which `entry` refers by the value at the path:
+ * as a rule that covers the entry declares it or, if `to` is not empty, as the
+ * last part of a key under `to`, or as a whole key that begins with `to`.
+ * Inside a view. KX_OK, with a key that is valid until the next call;
+ * KX_ABSENT: there is no such rule, or the value is no such key; KX_NO_MEMORY.
+ */
+enum kx_status kx_expander_find(struct kx_reader *reader,
+                                struct kx_expander *expander,
+                                const struct kx_entry *entry,
+                                const struct kx_reference *reference,
+                                struct kx_slice *key_out);
+
 #endif

@@ -180,3 +180,75 @@ enum kx_status kx_rule_test(struct kx_reader *reader, struct kx_rule *rule,
     return rule_test(rule->declaration, entry->key, &record, &rule->work,
                      violation_out);
 }
+
+/* ---- What entries refer to ----------------------------------------------- */
+
+struct kx_expander {
+    struct rule_work work;
+};
+
+struct kx_expander *kx_expander_make(const void *mem)
+{
+    struct kx_expander *expander = talloc(mem, struct kx_expander);
+    if (expander != NULL)
+        rule_work_init(&expander->work, expander);
+    return expander;
+}
+
+/* Tries both forms of a reference. */
+static enum kx_status find_given(struct kx_expander *expander,
+                                 const struct record *record,
+                                 const struct kx_reference *given)
+{
+    struct rule_reference reference = {.path = given->path, .to = given->to};
+    enum kx_status status = rule_target(&reference, record, &expander->work);
+    reference.of_keys = true;
+    return status == KX_RULE_VIOLATED
+               ? rule_target(&reference, record, &expander->work)
+               : status;
+}
+
+/* Returns the reference of this path in a rule, or NULL. */
+static const struct rule_reference *find_reference(const struct rule *rule,
+                                                   struct kx_slice path)
+{
+    size_t i = 0;
+    while (i < rule->reference_count &&
+           !kx_equal(rule->references[i].path, path))
+        i++;
+    return i < rule->reference_count ? &rule->references[i] : NULL;
+}
+
+static enum kx_status find_declared(const struct catalog *catalog,
+                                    struct kx_expander *expander,
+                                    const struct kx_entry *entry,
+                                    const struct record *record,
+                                    struct kx_slice path)
+{
+    enum kx_status status = KX_ABSENT;
+    for (size_t n = 0; status == KX_ABSENT && n < catalog->rule_count; n++) {
+        const struct declaration *rule = catalog->rules[n]->declaration;
+        const struct rule_reference *reference =
+            find_reference(rule->rule, path);
+        if (reference != NULL && declaration_covers(rule, entry->key))
+            status = rule_target(reference, record, &expander->work);
+    }
+    return status;
+}
+
+enum kx_status kx_expander_find(struct kx_reader *reader,
+                                struct kx_expander *expander,
+                                const struct kx_entry *entry,
+                                const struct kx_reference *reference,
+                                struct kx_slice *key_out)
+{
+    struct record record = {.encoding = entry->value.encoding,
+                            .media_type = entry->value.media_type,
+                            .value = entry->value.data};
+    enum kx_status status =
+        reference->to.size > 0 ? find_given(expander, &record, reference)
+                               : find_declared(reader->store->catalog, expander,
+                                               entry, &record, reference->path);
+    *key_out = kx_buffer_slice(&expander->work.target);
+    return status == KX_RULE_VIOLATED ? KX_ABSENT : status;
+}

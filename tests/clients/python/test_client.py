@@ -478,6 +478,12 @@ class Entries(unittest.TestCase):
         self.assertEqual([entry.key[1] for entry in some], ["bob", "eve"])
         self.assertEqual(self.db.get(("people", "ada"), fields=["/age"]).value, {"age": 36})
         self.assertEqual(self.db.count(("people",), estimate=True), 3)
+        self.db.put(("pets", "rex"), {"of": "ada"})
+        expand = ["/of:people", "/none:people"]
+        expanded = self.db.get(("pets", "rex"), expand=expand).expanded
+        self.assertEqual((expanded["/of"].key, expanded["/none"]), (("people", "ada"), None))
+        (pet,) = self.db.list(("pets",), expand=expand)
+        self.assertEqual(pet.expanded["/of"].value["age"], 36)
         (child,) = self.db.children(("people",), start=("people", "b"), limit=1)
         self.assertEqual(tuple(child), (("people", "bob"), True, 0, True))
         with self.assertRaises(TypeError):

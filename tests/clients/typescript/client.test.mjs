@@ -203,6 +203,12 @@ test('only some members, and only entries that meet conditions', async () => {
   assert.deepEqual((await all(some)).map(({ key }) => key[1]), ['bob', 'eve']);
   assert.deepEqual((await db.get(['people', 'ada'], { fields: ['/age'] })).value, { age: 36 });
   assert.equal(await db.count({ prefix: ['people'], estimate: true }), 3);
+  await db.put(['pets', 'rex'], { of: 'ada' });
+  const expand = ['/of:people', '/none:people'];
+  const { expanded } = await db.get(['pets', 'rex'], { expand });
+  assert.deepEqual([expanded['/of'].key, expanded['/none']], [['people', 'ada'], null]);
+  const [pet] = await all(db.list({ prefix: ['pets'], expand }));
+  assert.equal(pet.expanded['/of'].value.age, 36);
   assert.deepEqual(await all(db.children({ prefix: ['people'], start: ['people', 'b'], limit: 1 })), [
     { key: ['people', 'bob'], entry: true, below: 0, exact: true },
   ]);

@@ -51,6 +51,8 @@ class Entry:
     expires_at: Optional[datetime] = None
     #: In an index of changes: the entry was removed.
     deleted: bool = False
+    #: Of a read with ``expand``: the entry to which the value refers at each path.
+    expanded: Optional[dict[str, Optional[Entry]]] = None
 
 
 @dataclass(frozen=True)
@@ -138,12 +140,15 @@ Summand = Union[int, float, Typed]
 
 def _entry(wire: JSON) -> Entry:
     expires = wire.get("expiresAt")
+    expanded = wire.get("expanded")
+    referred = {path: one and _entry(one) for path, one in (expanded or {}).items()}
     return Entry(
         from_key(wire["key"]),
         from_stored(wire),
         wire["versionstamp"],
         None if expires is None else from_milliseconds(expires),
         wire.get("deleted", False),
+        None if expanded is None else referred,
     )
 
 
@@ -639,17 +644,30 @@ class Kindex:
         answer: JSON = self._transport.send(request).json(*members)
         return answer
 
-    def get(self, key: Key, *, fields: Optional[Sequence[str]] = None) -> Entry:
-        """``fields``: only these members of the value, as JSON Pointers."""
-        return self.get_many([key], fields=fields)[0]
+    def get(
+        self,
+        key: Key,
+        *,
+        fields: Optional[Sequence[str]] = None,
+        expand: Optional[Sequence[str]] = None,
+    ) -> Entry:
+        """``fields``: only these members of the value, as JSON Pointers. ``expand``:
+        references to follow, such as "/user" by a rule or "/user:users"."""
+        return self.get_many([key], fields=fields, expand=expand)[0]
 
     def get_many(
-        self, keys: Sequence[Key], *, fields: Optional[Sequence[str]] = None
+        self,
+        keys: Sequence[Key],
+        *,
+        fields: Optional[Sequence[str]] = None,
+        expand: Optional[Sequence[str]] = None,
     ) -> list[Entry]:
         """Up to 1000 entries, in one consistent view."""
         body: JSON = {"keys": [to_key(key) for key in keys]}
         if fields is not None:
             body["fields"] = _fields(fields)
+        if expand is not None:
+            body["expand"] = _fields(expand)
         answer = self._read("POST", "/get", "entries", body=body)
         return [_entry(wire) for wire in answer["entries"]]
 
@@ -754,6 +772,7 @@ class Kindex:
         in_: Optional[Sequence[Key]] = None,
         order: Optional[str] = None,
         fields: Optional[Sequence[str]] = None,
+        expand: Optional[Sequence[str]] = None,
         keys: bool = False,
         limit: Optional[int] = None,
         page_size: int = 100,
@@ -762,7 +781,8 @@ class Kindex:
         are values of its fields, and ``in_`` has the values that the fields after the
         prefix may have, listed in the ``order`` "concat" or "merge". ``where`` has
         conditions such as {"path": "/age", "ge": 18}, which are tested one by one.
-        With ``fields`` values have only these members, with ``keys`` they are None."""
+        With ``fields`` values have only these members, with ``keys`` they are None;
+        ``expand`` has references to follow, such as "/user" or "/user:users"."""
         query = {
             **_selection(prefix, start, end, index),
             "reverse": "true" if reverse else None,
@@ -771,6 +791,7 @@ class Kindex:
             "in": None if in_ is None else [write_json(to_fields(value)) for value in in_],
             "order": order,
             "fields": None if fields is None else write_json(_fields(fields)),
+            "expand": ",".join(_fields(expand) or []) or None,
         }
 
         def ask(place: JSON) -> JSON:

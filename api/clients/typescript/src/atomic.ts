@@ -32,10 +32,12 @@ export type Entry<T> = {
   versionstamp: string;
   /** Unix time in milliseconds; left out if it does not expire. */
   expiresAt?: number;
+  /** Of a read with `expand`: the entry to which the value refers at each path. */
+  expanded?: Record<string, Entry<unknown> | null>;
 };
 export type MaybeEntry<T> =
   | Entry<T>
-  | { key: Key; value: null; versionstamp: null; expiresAt?: undefined };
+  | { key: Key; value: null; versionstamp: null; expiresAt?: undefined; expanded?: undefined };
 
 /** An entry by its value in a unique index, in place of its key. */
 export interface By {
@@ -94,13 +96,17 @@ type WireEntry = Stored & {
   key: unknown[];
   versionstamp: string | null;
   expiresAt?: number;
+  expanded?: Record<string, WireEntry | null>;
 };
 
 /** @internal */
 export function toEntry<T>(wire: WireEntry): MaybeEntry<T> {
-  const { key, value, typed, ...rest } = wire;
+  const { key, value, typed, expanded, ...rest } = wire;
+  const referred = Object.entries(expanded ?? {})
+    .map(([path, entry]) => [path, entry && toEntry(entry)]);
   return {
     ...rest,
+    ...(expanded && { expanded: Object.fromEntries(referred) }),
     key: fromKey(key),
     value: fromStored({ value, typed }),
   } as MaybeEntry<T>;

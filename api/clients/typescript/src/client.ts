@@ -80,6 +80,8 @@ export interface ListOptions extends ListedRange, RangesOptions {
   where?: Comparison | readonly Comparison[];
   /** With `index`: the values that its fields after the prefix may have. */
   in?: readonly Key[];
+  /** References to follow, such as "/user" by a rule or "/user:users". */
+  expand?: readonly string[];
 }
 export interface CountOptions extends CallOptions {
   /** About how many, in little time. */
@@ -88,6 +90,8 @@ export interface CountOptions extends CallOptions {
 export interface GetOptions extends CallOptions {
   /** Only these members of the values, as JSON Pointers. */
   fields?: readonly string[];
+  /** References to follow, such as "/user" by a rule or "/user:users". */
+  expand?: readonly string[];
 }
 export interface PatchRangeOptions extends Selection, CallOptions {
   /** A merge patch (RFC 7396), or the operations of a JSON Patch (RFC 6902). */
@@ -316,7 +320,8 @@ export class Kindex {
   ): Promise<MaybeEntry<T>[]> {
     checkOptions(options, GET);
     checkArray(keys, "keys");
-    const { signal, fields } = options;
+    const { signal, fields, expand } = options;
+    if (expand !== undefined) checkArray(expand, "expand");
     const { entries } = await this.#transport.json<Page>({
       signal,
       method: "POST",
@@ -324,6 +329,7 @@ export class Kindex {
       body: {
         keys: keys.map((key, i) => toKey(key, `keys[${i}]`)),
         fields: fieldsOf(fields),
+        expand,
       },
       reads: true,
     });
@@ -412,14 +418,16 @@ export class Kindex {
 
   list<T = unknown>(options: ListOptions = {}): AsyncGenerator<Entry<T>> {
     checkOptions(options, LIST);
-    const { signal, fields, reverse, keys, where, in: values, order } = options;
+    const { signal, fields, reverse, keys, where, in: values, order, expand } = options;
     if (values !== undefined) checkArray(values, "in");
+    if (expand !== undefined) checkArray(expand, "expand");
     const query = {
       ...toQuery(options),
       reverse,
       keys,
       order,
       fields: fieldsOf(fields) && JSON.stringify(fields),
+      expand: expand?.join(","),
       where: where && stringifyJson(toWhere(where)),
       in: values?.map((value, i) => JSON.stringify(toKey(value, `in[${i}]`))),
     };

@@ -75,7 +75,7 @@ export const CALL: Members<CallOptions> = { signal: true };
 /** @internal */
 export const BY: Members<By> = { index: true, value: true };
 /** @internal */
-export const GET: Members<GetOptions> = { ...CALL, fields: true };
+export const GET: Members<GetOptions> = { ...CALL, fields: true, expand: true };
 /** @internal */
 export const RETURNS: Members<Pick<MutationOptions, "returns">> = { returns: true };
 /** @internal */
@@ -129,6 +129,7 @@ export const LIST_OF: Members<Omit<ListOptions, "prefix" | "index">> = {
   reverse: true,
   where: true,
   in: true,
+  expand: true,
 };
 /** @internal */
 export const READ_LIST: Members<ReadListOptions> = {

@@ -21,7 +21,10 @@ export interface TransactionOptions extends CallOptions {
   tries?: number;
 }
 /** A list of keys in a transaction. */
-export type ReadListOptions = Omit<ListOptions, "index" | "where" | "in" | "order" | "signal">;
+export type ReadListOptions = Omit<
+  ListOptions,
+  "index" | "where" | "in" | "order" | "signal" | "expand"
+>;
 
 type WireKey = unknown[];
 type Page = {
@@ -65,13 +68,13 @@ export class Transaction {
     return this.#atomic;
   }
 
-  async get<T = unknown>(key: Key, options?: Omit<GetOptions, "signal">): Promise<MaybeEntry<T>> {
+  async get<T = unknown>(key: Key, options?: Omit<GetOptions, "signal" | "expand">): Promise<MaybeEntry<T>> {
     return (await this.getMany<T>([key], options))[0];
   }
 
   async getMany<T = unknown>(
     keys: readonly Key[],
-    options?: Omit<GetOptions, "signal">,
+    options?: Omit<GetOptions, "signal" | "expand">,
   ): Promise<MaybeEntry<T>[]> {
     this.#mustRead();
     const entries = await this.#db.getMany<T>(keys, { ...options, signal: this.#signal });
