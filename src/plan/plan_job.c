@@ -116,6 +116,17 @@ static bool make_dead_key(struct plan *plan, const struct declaration *queue,
            catalog_owner(plan->catalog, kx_buffer_slice(out)) == NULL;
 }
 
+static bool has_queue(const struct catalog *catalog, struct kx_slice key)
+{
+    for (size_t n = 0; n < catalog->count; n++) {
+        const struct declaration *declaration =
+            catalog_at(catalog, n)->declaration;
+        if (declaration->queue.declared && declaration_covers(declaration, key))
+            return true;
+    }
+    return false;
+}
+
 /* Moves the job out of the queue, or lets it stay where no claim finds it. */
 static enum kx_status bury(struct plan *plan, const struct declaration *queue,
                            struct kx_slice key, struct record *record)
@@ -125,6 +136,8 @@ static enum kx_status bury(struct plan *plan, const struct declaration *queue,
         return plan->key.failed ? KX_NO_MEMORY : put_job(plan, key, record);
     }
     record->job.not_before_ms = 0;
+    if (has_queue(plan->catalog, kx_buffer_slice(&plan->key)))
+        record->job.attempts = 0; /* those of the other queue are counted */
     plan->moves_dead = true;
     enum kx_status status = put_job(plan, kx_buffer_slice(&plan->key), record);
     return status == KX_OK ? overlay_put(plan->overlay, key, kx_slice(NULL, 0))

@@ -189,6 +189,19 @@ is 'peeked' "$(jq -c 'select(.key[1] == "l2") | .job.error' "$work/out")" '"no \
 request DELETE /kv/mail/l1
 request DELETE /kv/mail/l2
 
+test_case 'a dead job that comes into another queue has no attempts there'
+request POST /indexes '{"name":"first_due","prefix":["first"],"fields":["/due"],"queue":{"dead":["second"]}}'
+request POST /indexes '{"name":"second_due","prefix":["second"],"fields":["/due"],"queue":{"retries":["1h"]}}'
+put first/1 '{}'
+is 'claimed' "$(claims first_due)" 1
+change first_due fail "$(receipts)" '"error":"lost"'
+expect 200
+gives '[.due, .retries, .attempts]' '[1,0,0]' GET /queues/second_due
+request POST /queues/second_due/claim
+field '.jobs[0] | [.attempts, .error]' '[1,"lost"]'
+change second_due fail "$(receipts)"
+gives '[.waiting, .dead]' '[1,0]' GET /queues/second_due
+
 test_case 'a job whose move an index refuses stays in the queue as dead'
 request POST /indexes '{"name":"dead_by_n","prefix":["dead","mail"],"fields":["/n"],"unique":true}' -H 'Prefer: wait=30'
 put mail/g '{"n":1}'
@@ -390,7 +403,7 @@ prints ''
 for n in 1 2 3 4; do put tool/$n "{\"kind\":\"k$((n % 2))\"}"; done
 kindex queue ls -o raw
 ends 0
-prints $'mail_due\nmany_due\ntask_due\ntool_due\nwait_due\nwide_due'
+prints $'first_due\nmail_due\nmany_due\nsecond_due\ntask_due\ntool_due\nwait_due\nwide_due'
 kindex queue claim tool_due -p k1 -n 2
 ends 0
 is 'the jobs' "$(jq -c '[.key[1], .attempts, .value.kind]' "$work/out")" $'["1",1,"k1"]\n["3",1,"k1"]'
