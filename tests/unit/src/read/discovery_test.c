@@ -398,6 +398,22 @@ TEST_WITH(keys_of_several_parts_and_casefold_are_found, begin, finish)
                    "0 0 0\n");
 }
 
+TEST_WITH(compound_indexes_are_found, begin, finish)
+{
+    struct story *s = *state;
+    set_users(s);
+    for (int n = 0; n < USERS; n++)
+        set(s,
+            talloc_asprintf(s->mem, "[\"by_both\",\"%s\",\"user%d@x.org\"]",
+                            COLOURS[n % 3], n),
+            talloc_asprintf(s->mem, "\"u%02d\"", n));
+    assert_string_equal(
+        report(s), "{\"name\":\"by_both\",\"prefix\":[\"users\"],\"fields\":[{"
+                   "\"path\":\"/favoriteColor\"},{\"path\":\"/email\","
+                   "\"fold\":\"lower\"}],\"unique\":true,\"adopt\":true} parts "
+                   "adopts fits 20/20 0 0 0 0\n");
+}
+
 /* Far more prefixes with long keys than KX_DISCOVER_MEMORY has room for.
  * Samples get smaller, and the indexes are found nevertheless. */
 TEST_WITH(many_prefixes_with_long_keys_stay_within_the_memory, begin, finish)
