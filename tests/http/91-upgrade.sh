@@ -18,7 +18,9 @@ for version in 0.1.0-first 0.1.0; do
     proves 'data directory' "$version"
     rebuilt >"$work/rebuilt"
     request GET /indexes
-    field '[.indexes[].leftOut | select(. == null)] | length > 0' true
+    # All indexes of the first program are rebuilt, which counts.
+    field '[.indexes[].leftOut | select(. == null)] | length > 0' \
+        "$([ "$version" = 0.1.0-first ] && echo false || echo true)"
 
     test_case "indexes of $version are right"
     is 'indexes' "$(names | wc -l)" "$(jq -r 'select(.request[1] | test("^/indexes/[a-z_]+$")) | .request[1]' "$old/answers" | wc -l)"
