@@ -236,13 +236,12 @@ for round in {1..4}; do
     { kill -KILL $copier && wait $copier; } 2>"$work/null"
     printf '{"key":["source","torn' >>"$copy"
 done
+noted() { [ "$(jq .bytes "$state")" = "$(stat -c %s "$copy")" ] && has_lines "$1"; }
 begin_copy
-wait_until has_lines 124
+wait_until noted 124
 request DELETE /kv/source/4
-wait_until has_lines 125
+wait_until noted 125
 is 'the last line' "$(tail -n 1 "$copy" | jq -c '[.key, .deleted]')" '[["source","4"],true]'
-noted() { [ "$(jq .bytes "$state")" = "$(stat -c %s "$copy")" ]; }
-wait_until noted
 "$KINDEX" watch --url "$url" --index copied --file "$copy" --state "$state" 2>"$work/complaint"
 is 'a second copy to the file' "$? $(grep -c 'in use by another program' "$work/complaint")" '1 1'
 { kill -KILL $copier && wait $copier; } 2>"$work/null"
