@@ -349,8 +349,7 @@ for (const [name, source] of RULES) {
   for (const prefix of source ? RULES.map(([, p]) => p).filter(Boolean) : []) {
     const both = { route: "index", needs: [["index", prefix], ["list", prefix], ...change.needs] };
     if (prefix === source) row("putRule", "PUT", at, { ...both, ok: 200, body: JSON.stringify(ruleOf(prefix)) });
-    row("putRule", "PUT", `${at}?dry=1`, { route: "index", needs: both.needs.slice(0, 2), ok: 200,
-      body: JSON.stringify(ruleOf(prefix)) });
+    row("putRule", "PUT", `${at}?dry=1`, { ...both, ok: 200, body: JSON.stringify(ruleOf(prefix)) });
   }
   row("dropRule", "DELETE", at, { ...change, ok: there(204),
     restore: source && ["PUT", at, ruleOf(source)] });
