@@ -17,7 +17,7 @@ const refusals = {
   'a member of options that no method has': [
     [() => all(db.list({ prefix: ['a'], filter: [{ path: '/a', eq: 1 }] })), /^options has no member filter: there are /],
     [() => all(db.list({ prefx: ['a'] })), /no member prefx: there are .*prefix/],
-    [() => db.get(key, odd), /^options has no member sgnal: there are signal, fields$/],
+    [() => db.get(key, odd), /^options has no member sgnal: there are signal, fields, expand$/],
     [() => db.getMany([key], odd), /^options has/],
     [() => db.put(key, 1, { TTL: '1m' }), /no member TTL: there are signal, ttl, expiresAt, versionstamp/],
     [() => db.patch(key, 1, odd), /^options has/],
@@ -47,7 +47,7 @@ const refusals = {
     [() => db.atomic().set(key, 1, { return: 'new' }), /^options has no member return: there are returns/],
     [() => db.atomic().dryRun(odd), /^options has/],
     [() => db.add(key, 1, odd), /^options has/],
-    [() => db.get(key, { field: ['/a'] }), /^options has no member field: there are signal, fields$/],
+    [() => db.get(key, { field: ['/a'] }), /^options has no member field: there are signal, fields, expand$/],
     [() => all(db.listRanges([], odd)), /^options has/],
     [() => all(db.listRanges([{ prefx: key }])), /^ranges\[0\] has no member prefx/],
     [() => all(db.children(odd)), /^options has/],

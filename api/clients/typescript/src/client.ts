@@ -75,13 +75,11 @@ export interface RangesOptions extends PageOptions {
   /** Without values, which are null then. */
   keys?: boolean;
 }
-export interface ListOptions extends ListedRange, RangesOptions {
+export interface ListOptions extends ListedRange, RangesOptions, GetOptions {
   /** Only entries whose values meet the conditions, which are tested one by one. */
   where?: Comparison | readonly Comparison[];
   /** With `index`: the values that its fields after the prefix may have. */
   in?: readonly Key[];
-  /** References to follow, such as "/user" by a rule or "/user:users". */
-  expand?: readonly string[];
 }
 export interface CountOptions extends CallOptions {
   /** About how many, in little time. */
@@ -90,7 +88,7 @@ export interface CountOptions extends CallOptions {
 export interface GetOptions extends CallOptions {
   /** Only these members of the values, as JSON Pointers. */
   fields?: readonly string[];
-  /** References to follow, such as "/user" by a rule or "/user:users". */
+  /** References to follow: "/user" by a rule, or "/user:users". */
   expand?: readonly string[];
 }
 export interface PatchRangeOptions extends Selection, CallOptions {
