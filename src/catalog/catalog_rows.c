@@ -118,7 +118,8 @@ static struct index *counted(const struct catalog *catalog, uint32_t id)
     return catalog_by_id(catalog, id);
 }
 
-/* Sets one number of an index; `id` has the mark that says which. */
+/* Sets one number of an index; `id` has the mark that says which. The number of
+ * entries comes first. An earlier program has not written what is left out. */
 static void set_count(struct index *index, uint32_t id, uint64_t number)
 {
     uint32_t reason = id >> LEFT_OUT_AT & LEFT_OUT_MASK;
@@ -130,7 +131,8 @@ static void set_count(struct index *index, uint32_t id, uint64_t number)
         index->entries = number;
     else if (reason <= KX_LEFT_OUT_REASONS)
         index->left_out[reason - 1] = number;
-    index->left_out_unknown &= reason != 1;
+    index->left_out_unknown =
+        id == index->id || (index->left_out_unknown && reason != 1);
 }
 
 static void read_facts(struct catalog *catalog, struct kx_slice facts)
@@ -365,7 +367,6 @@ static enum kx_status read_index(void *arg, struct kx_slice key,
         return status;
     }
     index->reused = true; /* clients' writes since the drop are not stored */
-    index->left_out_unknown = true; /* until the facts are read */
     if (index->state == KX_INDEX_DROPPING)
         catalog->dropping[catalog->dropping_count++] = index;
     else
@@ -543,7 +544,8 @@ static void read_counts(struct catalog *catalog, struct kx_slice facts)
         struct index *index = catalog->indexes[i];
         index->entries = index->conflicts = index->history = 0;
         memset(index->left_out, 0, sizeof index->left_out);
-        index->left_out_unknown = true;
+        index->left_out_unknown = false; /* the facts lack an index that was
+                                          * declared in the last batch */
     }
     for (size_t i = 0; i < catalog->rule_count; i++)
         catalog->rules[i]->entries = catalog->rules[i]->conflicts = 0;

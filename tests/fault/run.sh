@@ -390,7 +390,7 @@ server_parts() {
     part 'a view that is shown before its flush is found, and again by its seed' \
         bash -c 'replays "$work/schedules_early" 300'
     part 'a wait for a flush that has ended is found, and again by its seed' \
-        bash -c 'replays "$work/schedules_overdue" 300'
+        bash -c 'replays "$work/schedules_overdue" 3000'
     part 'a million entries, a slow reader' node tests/fault/stream.js "$program"
 }
 

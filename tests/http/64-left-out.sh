@@ -71,6 +71,17 @@ for index in by_date by_code by_tag totals; do
 done
 as_declared
 
+test_case 'an index whose declaration was the last commit before a restart counts, too'
+answers 201 POST /indexes '{"name":"late","prefix":["later"],"fields":["/a"]}'
+stop_server
+start_server
+export KINDEX_URL=$url
+answers 200 GET /indexes/late
+field .leftOut '{"entries":0,"where":0,"missing":0,"type":0,"size":0,"empty":0}'
+answers 201 PUT /kv/later/1 '{"b":1}'
+answers 200 GET /indexes/late
+field .leftOut.missing 1
+
 test_case 'an index that is declared over the entries counts the same'
 for index in by_date by_code by_tag totals; do
     answers 204 DELETE /indexes/$index
