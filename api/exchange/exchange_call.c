@@ -53,6 +53,24 @@ static enum call_step return_with(struct handler_call *call, bool returns)
     return CALL_RETURNS;
 }
 
+/* ---- Admission by a follower -------------------------------------------- */
+
+static void no_section(struct request *request, struct reply *reply, void *arg)
+{
+    (void)request;
+    (void)reply;
+    (void)arg;
+}
+
+/* A follower checks the token when it first reads. False: the reply is
+ * complete. */
+static bool is_admitted(struct exchange *exchange)
+{
+    struct request *request = &exchange->request;
+    return !request->caller.standby_read || exchange->admitted ||
+           request_read(request, no_section, NULL);
+}
+
 /* ---- Content codings ---------------------------------------------------- */
 
 struct expansion {
@@ -132,8 +150,9 @@ static void refuse_bytes(struct request *request, struct reply *reply,
     }
 }
 
-/* Replaces a packed body by what it expands to. False: the reply is complete.
- * What a request without a body says about its coding has no meaning. */
+/* Replaces a packed body by what it expands to, which costs too much for a
+ * client without a token. False: the reply is complete. What a request without
+ * a body says about its coding has no meaning. */
 static bool expand_body(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
@@ -144,6 +163,8 @@ static bool expand_body(struct exchange *exchange)
     if (expansion.coding == CODING_IDENTITY ||
         request->route->body == BODY_NONE)
         return true;
+    if (!is_admitted(exchange))
+        return false;
     if (expansion.coding == CODING_UNKNOWN) {
         refuse_coding(request, &exchange->reply, name);
         return false;
@@ -312,16 +333,8 @@ static void pack_reply(struct exchange *exchange)
 
 /* ---- Running the handler ------------------------------------------------ */
 
-static void no_section(struct request *request, struct reply *reply, void *arg)
-{
-    (void)request;
-    (void)reply;
-    (void)arg;
-}
-
-/* A follower checks the token when it first reads. A reply that was made
- * without a read has yet to be checked. The active node expands and packs the
- * bodies of what is forwarded to it. */
+/* A reply that a follower has made without a read has yet to be checked. The
+ * active node expands and packs the bodies of what is forwarded to it. */
 static void run_handler(void *closure)
 {
     struct exchange *exchange = closure;
@@ -333,8 +346,7 @@ static void run_handler(void *closure)
     if (!expand_body(exchange))
         return;
     request->route->handle(request, &exchange->reply);
-    if (request->caller.standby_read && !exchange->admitted)
-        request_read(request, no_section, NULL);
+    is_admitted(exchange);
     if (exchange->parts == NULL)
         pack_reply(exchange);
 }

@@ -130,4 +130,22 @@ is 'it is gone' "$(is_gone && echo gone)" gone
 is 'the sentence' "$(grep -c 'made without --followed' "$log" | sed 's/[1-9]/some/')" some
 standby=''
 
+test_case 'a standby expands the body of a client only after it has checked the token'
+ends_at "$primary" TERM
+rm -rf "$work/first" "$work/second" "$archive"
+mkdir "$archive"
+start_primary --followed
+at_primary
+admin=(--oauth2-bearer "$("$KINDEX" token create admin all)")
+answers 201 PUT /kv/users/ada 1 "${admin[@]}"
+wait_until has_base
+start_standby
+at_standby
+has_token() { request GET '/kv/users/ada?consistency=eventual' '' "${admin[@]}"; [ "$status" = 200 ]; }
+wait_until has_token
+for coding in gzip zstd unknown; do
+    answers 401 unauthorized POST '/get?consistency=eventual' plain --header "Content-Encoding: $coding"
+done
+answers 400 bad-request POST '/get?consistency=eventual' plain --header 'Content-Encoding: gzip' "${admin[@]}"
+
 finish
