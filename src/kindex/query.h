@@ -69,7 +69,8 @@ struct kx_index_match {
     bool reverse;
     bool may_leave_out; /* by its declaration, the index may leave out entries
                          * that the query asks for. Without the mismatch
-                         * KX_MISMATCH_LEAVES_OUT it leaves out none now. */
+                         * KX_MISMATCH_LEAVES_OUT it leaves out none now. False
+                         * if no index key has room for the query's values. */
     bool followed;      /* each index entry costs a read of its entry */
 };
 /* How the n-th index in name order answers the query. Inside a view. KX_OK,

@@ -971,14 +971,17 @@ static void check_conditions(struct matcher *matcher)
 
 /* ---- The whole ---------------------------------------------------------- */
 
-/* No key and no index entry has a prefix or bound longer than a key. */
+/* No key and no index entry has a prefix or bound longer than a key, and no
+ * list takes one. This does not depend on what the index leaves out now. */
 static void check_room(struct matcher *matcher)
 {
-    const struct kx_index_match *match = matcher->match;
+    struct kx_index_match *match = matcher->match;
     size_t room = KX_KEY_MAX - matcher->index->name_key.size;
-    if (match->prefix.size + match_values_longest(match) > room ||
-        match->start.size > room || match->end.size > room)
-        mismatch(matcher, KX_MISMATCH_LEAVES_OUT);
+    if (match->prefix.size + match_values_longest(match) <= room &&
+        match->start.size <= room && match->end.size <= room)
+        return;
+    mismatch(matcher, KX_MISMATCH_LEAVES_OUT);
+    match->may_leave_out = false;
 }
 
 static enum kx_status compare(void *mem, struct matcher *matcher)

@@ -104,6 +104,8 @@ is by_tag "$(left_out by_tag)" '{"entries":2,"where":1,"type":1}'
 test_case 'a question on the first fields is answered when nothing is left out'
 is 'when nothing is' "$(explain '{"prefix":["orders"],"where":{"path":"/status","eq":"open"}}')" \
     '["by_date","/list?index=by_date&prefix=open",0,{"missing":"error"},false]'
+is 'when the value is longer than a key' "$(explain "{\"prefix\":[\"orders\"],\"where\":{\"path\":\"/status\",\"eq\":\"$long\"}}")" \
+    '[null,null,null,null,false]'
 request GET '/list?index=by_date&prefix=open'
 field '[.entries[].key[-1]]' '["1","4"]'
 request PUT /kv/orders/6 '{"status":"open"}'
