@@ -145,6 +145,27 @@ size_t expand_limit(const struct expanding *expansion, size_t limit)
     return limit < most ? limit : most;
 }
 
+/* Returns whether the caller may read this key, which in an index needs the
+ * right to the entries of the index. As access_sees, but inside a view. */
+static bool may_read(const struct expanding *expansion, struct kx_slice key)
+{
+    const struct request *request = expansion->request;
+    struct kx_index_info info;
+    struct kx_buffer name;
+    if (access_covers(request, SCOPE_READ, kx_slice(NULL, 0)))
+        return true;
+    kx_buffer_init(&name, request->memory);
+    kx_key_index_name(kx_slice(key.data, kx_part_size(key)), &name);
+    bool of_index =
+        name.size > 0 && !name.failed &&
+        kx_index_find(request->reader, kx_buffer_slice(&name), &info) == KX_OK;
+    bool covered = of_index ? access_covers_index(request, SCOPE_READ, &info)
+                            : access_covers(request, SCOPE_READ, key);
+    covered = covered && !name.failed;
+    kx_buffer_free(&name); /* a page has many references */
+    return covered;
+}
+
 /* Reads the referred entry. KX_ABSENT: the caller sees none. */
 static enum kx_status read_referred(struct expanding *expansion,
                                     const struct expanded_path *followed,
@@ -160,7 +181,7 @@ static enum kx_status read_referred(struct expanding *expansion,
         kx_expander_find(reader, expansion->expander, entry, &reference, &key);
     if (status != KX_OK)
         return status;
-    if (!access_covers(expansion->request, SCOPE_READ, key))
+    if (!may_read(expansion, key))
         return KX_ABSENT;
     status = kx_read(reader, key, &expansion->record, referred_out, &fault);
     return status == KX_INDEX_NOT_READY ? KX_ABSENT : status;
