@@ -280,6 +280,15 @@ static bool set(const struct coder *coder, ZSTD_cParameter parameter, int value)
     return !ZSTD_isError(ZSTD_CCtx_setParameter(coder->zstd, parameter, value));
 }
 
+/* Makes libzstd allocate now what it otherwise would for the first bytes. */
+static bool begin_zstd(const struct coder *coder)
+{
+    ZSTD_inBuffer none = {"", 0, 0};
+    ZSTD_outBuffer nowhere = {NULL, 0, 0};
+    return !ZSTD_isError(
+        ZSTD_compressStream2(coder->zstd, &nowhere, &none, ZSTD_e_continue));
+}
+
 static bool open_zstd(struct coder *coder, enum coder_effort effort,
                       uint64_t size)
 {
@@ -289,7 +298,8 @@ static bool open_zstd(struct coder *coder, enum coder_effort effort,
         return false;
     if (size != 0)
         return !ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(coder->zstd, size));
-    return set(coder, ZSTD_c_windowLog, ZSTD_STREAM_WINDOW);
+    return set(coder, ZSTD_c_windowLog, ZSTD_STREAM_WINDOW) &&
+           begin_zstd(coder);
 }
 
 struct coder *coder_new(enum coding coding, enum coder_effort effort,

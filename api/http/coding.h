@@ -49,8 +49,9 @@ enum coder_effort {
 };
 
 /* Makes a coder for gzip or zstd, a talloc child of memory, where it allocates
- * all it needs. size: number of bytes of all pieces; 0: unknown. NULL if memory
- * ran out. Free it with talloc_free. */
+ * all it needs: if the size is unknown, before this returns. size: number of
+ * bytes of all pieces; 0: unknown. NULL if memory ran out. Free it with
+ * talloc_free. */
 struct coder *coder_new(enum coding coding, enum coder_effort effort,
                         uint64_t size, const void *memory);
 /* Appends the packed form of the piece to out, so that a client can expand all

@@ -116,6 +116,25 @@ TEST(accepted_coding_is_the_one_with_the_largest_weight)
     assert_int_equal(coding_named("identity"), CODING_IDENTITY);
 }
 
+/* A stream is charged for its coder before the first piece. */
+TEST(coder_of_unknown_size_allocates_nothing_later)
+{
+    uint8_t *bytes = talloc_array(NULL, uint8_t, SIZE);
+    fill(bytes, SIZE);
+    for (size_t i = 0; i < COUNT; i++) {
+        struct kx_buffer out;
+        struct coder *coder = coder_new(CODINGS[i], CODER_FAST, 0, bytes);
+        size_t made = talloc_total_size(coder);
+        kx_buffer_init(&out, bytes);
+        for (int piece = 0; piece < 4; piece++)
+            assert_true(
+                coder_add(coder, kx_slice(bytes, SIZE), piece == 3, &out));
+        assert_int_equal(talloc_total_size(coder), made);
+        talloc_free(coder);
+    }
+    talloc_free(bytes);
+}
+
 /* The n-th allocation of a codec fails, and all after it. */
 static size_t left = SIZE_MAX;
 
