@@ -266,6 +266,8 @@ expected=2
 refused 'need each other' --index copied --state "$state"
 refused 'needs --index' docs/a --file "$copy" --state "$state"
 refused 'excludes --since' --index copied --file "$copy" --state "$state" --since 00000000000000010000
+refused 'where --state is written' --index copied --file "$state" --state "$state"
+refused 'where --state is written' --index copied --file "$state.part" --state "$state"
 refused 'lines of JSON' --index copied --file "$copy" --state "$state" -o raw
 is 'the copy' "$(sha256sum <"$copy")" "$before"
 printf '{"index":"short","prefix":null,"id":"%s","bytes":0}' "$place" >"$work/gone.state"

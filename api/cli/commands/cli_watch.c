@@ -346,6 +346,15 @@ static int watch(struct watching *watching, struct kx_slice path)
     return CLI_UNAVAILABLE;
 }
 
+/* Returns whether storing the state would write over the copy: it is first
+ * written beside its file (cli_file_replace). */
+static bool is_overwritten(const struct cli *cli)
+{
+    size_t size = strlen(cli->state);
+    return strncmp(cli->file, cli->state, size) == 0 &&
+           (cli->file[size] == '\0' || strcmp(cli->file + size, ".part") == 0);
+}
+
 /* Returns what is wrong with the options of a copy, or NULL. */
 static const char *copy_contradiction(const struct cli *cli)
 {
@@ -355,6 +364,8 @@ static const char *copy_contradiction(const struct cli *cli)
         return "--file needs --index, and excludes --since";
     if (cli->file != NULL && cli->form != CLI_DEFAULT && cli->form != CLI_JSON)
         return "--file has lines of JSON, and excludes --output";
+    if (cli->file != NULL && is_overwritten(cli))
+        return "--file is where --state is written";
     return NULL;
 }
 
