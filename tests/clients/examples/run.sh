@@ -53,6 +53,7 @@ works 'the npm packages of Deno can be had' ../../lib/npm.sh ../../deno
 DENO=$(cd ../../deno && node -p 'require("./deno.js")')
 export DENO DENO_DIR=$work/deno DENO_NO_UPDATE_CHECK=1 NO_COLOR=1 PYTHON=/usr/bin/python3 PYTHONDONTWRITEBYTECODE=1
 
+works 'the npm packages of the examples can be had' ../../lib/npm.sh "$examples"
 for language in curl python typescript deno; do
     works "the shop in $language prints what the README shows" shop $language
 done
