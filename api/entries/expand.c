@@ -20,6 +20,7 @@ struct expanding {
     size_t count;
     struct kx_expander *expander;
     struct kx_buffer record; /* of a referred entry */
+    struct kx_buffer name;   /* the first part of its key */
 };
 
 static struct expanding *make(const struct request *request)
@@ -31,6 +32,7 @@ static struct expanding *make(const struct request *request)
     expansion->request = request;
     expansion->expander = kx_expander_make(request->memory);
     kx_buffer_init(&expansion->record, request->memory);
+    kx_buffer_init(&expansion->name, request->memory);
     return expansion->expander == NULL ? NULL : expansion;
 }
 
@@ -45,6 +47,12 @@ static size_t size_before(struct kx_slice text, char byte)
 static bool check_path(const struct expanding *expansion, struct kx_slice path,
                        struct input_error *error)
 {
+    for (size_t i = 0; i < expansion->count; i++)
+        if (kx_equal(expansion->list[i].path, path))
+            return input_error_set(error, PROBLEM_BAD_REQUEST,
+                                   "expand names the reference %.*s twice.",
+                                   (int)kx_utf8_fit(path, KX_EXCERPT_MAX),
+                                   (const char *)path.data);
     if (expansion->count == EXPANSIONS_MAX)
         return input_error_set(error, PROBLEM_BAD_REQUEST,
                                "A read expands at most %d references.",
@@ -145,25 +153,20 @@ size_t expand_limit(const struct expanding *expansion, size_t limit)
     return limit < most ? limit : most;
 }
 
-/* Returns whether the caller may read this key, which in an index needs the
- * right to the entries of the index. As access_sees, but inside a view. */
-static bool may_read(const struct expanding *expansion, struct kx_slice key)
+/* Returns whether the caller may see an entry of this key. Nothing refers to
+ * the entries of an index, which have the rights of its prefix. */
+static bool may_see(struct expanding *expansion, struct kx_slice key)
 {
-    const struct request *request = expansion->request;
+    struct kx_buffer *name = &expansion->name;
     struct kx_index_info info;
-    struct kx_buffer name;
-    if (access_covers(request, SCOPE_READ, kx_slice(NULL, 0)))
-        return true;
-    kx_buffer_init(&name, request->memory);
-    kx_key_index_name(kx_slice(key.data, kx_part_size(key)), &name);
-    bool of_index =
-        name.size > 0 && !name.failed &&
-        kx_index_find(request->reader, kx_buffer_slice(&name), &info) == KX_OK;
-    bool covered = of_index ? access_covers_index(request, SCOPE_READ, &info)
-                            : access_covers(request, SCOPE_READ, key);
-    covered = covered && !name.failed;
-    kx_buffer_free(&name); /* a page has many references */
-    return covered;
+    if (!access_covers(expansion->request, SCOPE_READ, key))
+        return false;
+    kx_buffer_clear(name);
+    kx_key_index_name(kx_slice(key.data, kx_part_size(key)), name);
+    return !name->failed &&
+           (name->size == 0 ||
+            kx_index_find(expansion->request->reader, kx_buffer_slice(name),
+                          &info) != KX_OK);
 }
 
 /* Reads the referred entry. KX_ABSENT: the caller sees none. */
@@ -181,10 +184,9 @@ static enum kx_status read_referred(struct expanding *expansion,
         kx_expander_find(reader, expansion->expander, entry, &reference, &key);
     if (status != KX_OK)
         return status;
-    if (!may_read(expansion, key))
+    if (!may_see(expansion, key))
         return KX_ABSENT;
-    status = kx_read(reader, key, &expansion->record, referred_out, &fault);
-    return status == KX_INDEX_NOT_READY ? KX_ABSENT : status;
+    return kx_read(reader, key, &expansion->record, referred_out, &fault);
 }
 
 /* Appends the referred entry, or null. */

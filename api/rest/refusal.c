@@ -189,16 +189,32 @@ static void member_index(const struct request *request, struct reply *reply,
     problem_member_text(reply, name, kx_text(request->commit.refusal.index));
 }
 
+/* References may lead to an entry that the caller does not name: what its key
+ * and its values are is shown only to a caller that may write it. */
+static bool sees_attempted(const struct request *request)
+{
+    return access_sees(request, SCOPE_WRITE,
+                       request->commit.refusal.attempted_key);
+}
+
+static void member_attempted(struct request *request, struct reply *reply)
+{
+    if (sees_attempted(request))
+        member_key(request, reply, "attemptedKey",
+                   request->commit.refusal.attempted_key);
+    member_mutation(request, reply);
+}
+
 static void members_unique(struct request *request, struct reply *reply,
                            bool told)
 {
     const struct kx_refusal *refusal = &request->commit.refusal;
     member_index(request, reply, "index");
-    member_key(request, reply, "value", refusal->index_value);
+    if (sees_attempted(request))
+        member_key(request, reply, "value", refusal->index_value);
     if (told)
         member_key(request, reply, "existingKey", refusal->existing_key);
-    member_key(request, reply, "attemptedKey", refusal->attempted_key);
-    member_mutation(request, reply);
+    member_attempted(request, reply);
 }
 
 /* `pointer` is relative to the entry's value, which is the body of a PUT. */
@@ -208,18 +224,7 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     member_index(request, reply, "index");
     if (refusal->field.size > 0)
         problem_member_text(reply, "pointer", refusal->field);
-    member_key(request, reply, "attemptedKey", refusal->attempted_key);
-    member_mutation(request, reply);
-}
-
-/* References may lead to an entry that the caller does not name: its key is
- * shown only to a caller that may write it. */
-static void member_attempted(struct request *request, struct reply *reply)
-{
-    struct kx_slice key = request->commit.refusal.attempted_key;
-    if (access_sees(request, SCOPE_WRITE, key))
-        member_key(request, reply, "attemptedKey", key);
-    member_mutation(request, reply);
+    member_attempted(request, reply);
 }
 
 /* A rule that needs an index refuses its drop without keys. */

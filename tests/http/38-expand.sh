@@ -50,6 +50,7 @@ answers 400 bad-parameter GET '/kv/orders/1?expand='
 answers 400 bad-parameter GET '/kv/orders/1?expand=/user:=x'
 answers 400 bad-parameter GET '/list?prefix=orders&expand=/user&keys=true'
 answers 400 bad-parameter GET '/list?prefix=orders&expand=/user&preview=10'
+answers 400 bad-parameter GET '/kv/orders/1?expand=/user,/user:users'
 answers 400 bad-parameter GET "/kv/orders/1?expand=/1,/2,/3,/4,/5,/6,/7,/8,/9"
 answers 400 bad-request POST /get '{"keys":[["orders","2"]],"expand":["user"]}'
 answers 400 unknown-parameter GET '/count?prefix=orders&expand=/user'
@@ -77,6 +78,16 @@ field "$names" '[null,"Bob",null]'
 gives .expanded '{"/shop":null}' GET '/kv/orders/1?expand=/shop' '' --oauth2-bearer "$token"
 request POST /get '{"keys":[["orders","1"]],"expand":["/user"]}' --oauth2-bearer "$token"
 field '.entries[0].expanded' '{"/user":null}'
+answers 202 POST /indexes '{"name":"by_name","prefix":["users"],"fields":["/name"],"store":"value"}' --oauth2-bearer "$admin"
+answers 201 POST /tokens '{"name":"names","grants":[{"scopes":["read"],"prefix":["orders"]},{"scopes":["read"],"prefix":["by_name"]}]}' --oauth2-bearer "$admin"
+token=$(value .token)
+is_built() {
+    request GET /indexes/by_name '' --oauth2-bearer "$admin"
+    [ "$(value .state)" = ready ]
+}
+wait_until is_built
+answers 403 forbidden GET /kv/by_name/Ada/ada '' --oauth2-bearer "$token"
+gives .expanded '{"/user":null}' GET '/kv/orders/1?expand=/user:by_name/Ada' '' --oauth2-bearer "$token"
 
 test_case 'a key of an index is read only with the right to the entries of the index'
 answers 201 POST /indexes '{"name":"by_name","prefix":["users"],"fields":["/name"],"store":"value"}' --oauth2-bearer "$admin" -H 'Prefer: wait=60'
@@ -95,6 +106,14 @@ answers 201 POST /tokens '{"name":"users","grants":[{"scopes":["read","write","i
 token=$(value .token)
 answers 409 referenced DELETE /kv/users/ada '' --oauth2-bearer "$token"
 field '[.rule, has("existingKey"), (.detail | test("orders.,"))]' '["orders",false,false]'
+answers 201 PUT /rules/carts '{"prefix":["carts"],"references":[{"path":"/user","to":["users"],"onDelete":"clear"}]}' --oauth2-bearer "$admin"
+answers 201 POST /indexes '{"name":"carts_user","prefix":["carts"],"fields":["/user"],"missing":"error"}' --oauth2-bearer "$admin"
+answers 201 PUT /kv/users/eve '{}' --oauth2-bearer "$admin"
+answers 201 PUT /kv/carts/1 '{"user":"eve"}' --oauth2-bearer "$admin"
+answers 422 not-indexable DELETE /kv/users/eve '' --oauth2-bearer "$token"
+field '[.index, has("attemptedKey")]' '["carts_user",false]'
+answers 422 not-indexable DELETE /kv/users/eve '' --oauth2-bearer "$admin"
+field .attemptedKey '["carts","1"]'
 answers 403 forbidden PUT /rules/people '{"prefix":["users"],"references":[{"path":"/shop","to":["shops"]}]}' --oauth2-bearer "$token"
 answers 403 forbidden PUT '/rules/people?dry=1' '{"prefix":["users"],"references":[{"path":"/shop","to":["shops"]}]}' --oauth2-bearer "$token"
 answers 201 PUT /rules/people '{"prefix":["users"],"references":[{"path":"/boss","to":["users"],"onDelete":"clear"}]}' --oauth2-bearer "$token"
