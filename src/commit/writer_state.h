@@ -47,6 +47,12 @@ struct writer {
     uint64_t removed_rows;  /* of entries, since compact_job_reset */
     struct changed_keys *changed_keys; /* during builds, or NULL */
     struct change_listener *listeners; /* counts of builds and verifications */
+    struct {
+        struct kx_buffer kept; /* where the rows begin after those of expired
+                                * entries that rules keep; empty: at the first
+                                * row */
+        int64_t retry_ms;      /* when to try these again; 0: there are none */
+    } expiry;                  /* store/expire_job.c */
     /* Jobs. */
     size_t job_size;              /* entries per step */
     uint64_t last_commit_ns;      /* when the last commits were carried out */

@@ -258,7 +258,8 @@ static enum kx_status check_change(struct plan *plan, const struct ruled *entry)
     return status;
 }
 
-/* Compares the first `count` changes with the rules. */
+/* Compares the first `count` changes with the rules. The commit may remove what
+ * an entry refers to that it writes as it was. */
 static enum kx_status check_changes(struct plan *plan, size_t count)
 {
     const struct catalog *catalog = plan->catalog;
@@ -268,11 +269,12 @@ static enum kx_status check_changes(struct plan *plan, size_t count)
         struct ruled entry = {.key = change.key};
         entry.had = plan_client_record(change.before, &entry.before);
         entry.has = plan_client_record(change.now, &entry.now);
-        if (is_unchanged(plan, &entry))
-            continue;
+        bool unchanged = is_unchanged(plan, &entry);
         for (size_t n = 0; status == KX_OK && n < catalog->rule_count; n++) {
             entry.rule = catalog->rules[n];
-            if (declaration_covers(entry.rule->declaration, entry.key))
+            const struct declaration *rule = entry.rule->declaration;
+            if ((!unchanged || rule->rule->reference_count > 0) &&
+                declaration_covers(rule, entry.key))
                 status = check_change(plan, &entry);
         }
     }
@@ -291,9 +293,11 @@ struct referral {
     struct kx_slice target;
     size_t written;       /* changes that the commit itself makes */
     bool counts;          /* only for rules whose violations are counted */
+    bool restricts;       /* only for references that restrict */
     size_t *followed;     /* entries deleted or cleared so far */
     size_t begun;         /* how many they were when the walk began */
-    bool *again;          /* an entry that was changed before is deleted */
+    bool *again;          /* an entry was deleted to which others may refer
+                           * that the walk has passed */
     struct kx_buffer key; /* of the referring entry */
     struct kx_buffer start;
     struct kx_buffer end;
@@ -454,7 +458,9 @@ static enum kx_status each_reference_of(const struct referral *walk,
         referral.target = key;
         if (walk->followed != NULL)
             referral.begun = *walk->followed;
-        if (rule_refers_to(referral.reference, key))
+        if ((!walk->restricts ||
+             referral.reference->on_delete == ON_DELETE_RESTRICT) &&
+            rule_refers_to(referral.reference, key))
             status = each_referring(&referral, visit);
     }
     return status;
@@ -635,10 +641,11 @@ static enum kx_status clear(const struct referral *referral,
                                              kx_buffer_slice(&plan->record));
 }
 
-/* The deletion of one entry has no budget, but what follows it has. */
+/* The deletion of one entry has no budget, but what follows it has. A step of
+ * expiry ends by itself (is_step_full), so that it can always go on. */
 static void limit_budget(struct plan *plan)
 {
-    if (plan->charge.most == UINT64_MAX)
+    if (plan->charge.most == UINT64_MAX && !plan->expires)
         plan->charge.most = plan->charge.spent + plan->budget;
 }
 
@@ -658,32 +665,51 @@ static enum kx_status change(const struct referral *referral,
     return overlay_put(plan->overlay, key, kx_slice(NULL, 0));
 }
 
-/* An entry that has expired does not restrict a deletion. */
-static enum kx_status follow(struct referral *referral,
-                             const struct record *record)
+/* Returns whether the entries that a step of expiry has changed have cost half
+ * a budget: the others are left to the next steps. */
+static bool is_step_full(const struct plan *plan, size_t followed)
+{
+    return plan->expires && followed > 0 &&
+           plan->charge.spent > plan->budget / 2;
+}
+
+static enum kx_status change_next(struct referral *referral,
+                                  const struct record *record, bool expired)
 {
     const struct plan *plan = referral->plan;
-    bool expired = record_expired(record, plan->now_ms);
-    if ((referral->reference->on_delete == ON_DELETE_RESTRICT && !expired) ||
-        is_written(referral, kx_buffer_slice(&referral->key)))
-        return KX_OK;
-    if (*referral->followed >= DETACHED_MAX &&
+    bool full = is_step_full(plan, *referral->followed);
+    if ((full || *referral->followed >= DETACHED_MAX) &&
         kx_equal(referral->target, plan->detached))
         return KX_END;
-    if (*referral->followed == KX_REFERRING_MAX)
+    if (full || *referral->followed == KX_REFERRING_MAX)
         return refuse_many(referral);
     ++*referral->followed;
     return change(referral, record, expired);
 }
 
+/* The first entry that restricts ends the walk, which need not read all the
+ * others: restrict_deletion finds it if nothing else deletes it. */
+static enum kx_status follow(struct referral *referral,
+                             const struct record *record)
+{
+    bool expired = record_expired(record, referral->plan->now_ms);
+    if (is_written(referral, kx_buffer_slice(&referral->key)))
+        return KX_OK;
+    if (referral->reference->on_delete == ON_DELETE_RESTRICT && !expired)
+        return KX_END;
+    return change_next(referral, record, expired);
+}
+
+/* An entry that has expired does not restrict a deletion. */
 static enum kx_status restrict_deletion(struct referral *referral,
                                         const struct record *record)
 {
-    (void)record;
-    if (referral->reference->on_delete != ON_DELETE_RESTRICT ||
-        is_written(referral, kx_buffer_slice(&referral->key)))
+    if (is_written(referral, kx_buffer_slice(&referral->key)))
         return KX_OK;
-    return refuse_restricted(referral);
+    if (!record_expired(record, referral->plan->now_ms))
+        return refuse_restricted(referral);
+    *referral->again = true;
+    return change_next(referral, record, true);
 }
 
 /* Calls `visit` for all entries that refer to those that the commit removes,
@@ -714,13 +740,16 @@ static enum kx_status follow_deletions(struct plan *plan)
                             .written = overlay_change_count(plan->overlay),
                             .followed = &followed,
                             .again = &again};
+    struct referral restricting = walk;
+    restricting.restricts = true;
     enum kx_status status = KX_OK;
     while (status == KX_OK && again) {
         again = false;
         status = each_reference_to_removed(&walk, follow);
+        if (status == KX_OK && !again)
+            status = each_reference_to_removed(&restricting, restrict_deletion);
     }
-    return status == KX_OK ? each_reference_to_removed(&walk, restrict_deletion)
-                           : status;
+    return status;
 }
 
 /* ---- New entries ---------------------------------------------------------

@@ -201,14 +201,11 @@ static enum kx_status plan_expired_row(struct plan *plan, struct kx_slice row,
                           : plan_expire(plan, key, row_time(row));
 }
 
-/* The references to an entry are found in the table, so its removal begins a
- * step. */
-static bool begins_step(const struct plan *plan, struct kx_slice row)
+static bool is_target(const struct plan *plan, struct kx_slice row)
 {
-    return overlay_size(plan->overlay) > 0 &&
-           catalog_is_target(
-               plan->catalog,
-               kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES), false);
+    return catalog_is_target(
+        plan->catalog, kx_slice(row.data + TIME_BYTES, row.size - TIME_BYTES),
+        false);
 }
 
 /* A rule may keep an expired entry: a reference restricts its deletion, or
@@ -219,14 +216,39 @@ static bool is_kept(enum kx_status status)
            (status == KX_INDEX_NOT_READY || outcome_is_definite(status));
 }
 
+/* The next steps begin after this row, until it is time to try the kept ones
+ * again: however many there are, what expires after them is removed. */
+static void pass_kept(struct writer *writer, struct kx_slice row)
+{
+    struct kx_buffer *kept = &writer->expiry.kept;
+    kx_buffer_clear(kept);
+    kx_add_slice(kept, row);
+    kx_add_byte(kept, 0);
+    if (kept->failed)
+        kx_buffer_clear(kept);
+    if (writer->expiry.retry_ms == 0)
+        writer->expiry.retry_ms = kx_now_ms() + BLOCKED_MS;
+}
+
+/* Returns where a step begins. */
+static struct kx_slice first_row(struct writer *writer, int64_t now_ms)
+{
+    if (writer->expiry.retry_ms <= now_ms) {
+        kx_buffer_clear(&writer->expiry.kept);
+        writer->expiry.retry_ms = 0;
+    }
+    return kx_buffer_slice(&writer->expiry.kept);
+}
+
 /* Plans the removal of a row that is due. KX_OK: of an entry that a rule keeps,
- * too; *next_out is then when to try again. KX_AGAIN: it is due again now. */
-static enum kx_status plan_due_row(struct batch *batch, struct kx_slice row,
-                                   struct kx_slice value, int64_t *next_out)
+ * too. KX_AGAIN: it is due again now, at *next_out. */
+static enum kx_status plan_due_row(struct writer *writer, struct batch *batch,
+                                   struct kx_slice row, struct kx_slice value,
+                                   int64_t *next_out)
 {
     enum kx_status status = plan_expired_row(batch->plan, row, value);
     if (is_kept(status)) {
-        *next_out = kx_now_ms() + BLOCKED_MS;
+        pass_kept(writer, row);
         return KX_OK;
     }
     if (status == KX_AGAIN)
@@ -237,6 +259,8 @@ static enum kx_status plan_due_row(struct batch *batch, struct kx_slice row,
 }
 
 /* Plans the removal of the entries that are due now, as many as fit into a job.
+ * The references to an entry are found in the table, so its removal begins a
+ * step; and ends it, because it may have removed the entry of the next row.
  * KX_OK: *next_out is when the first remaining one is due, which may be now. */
 static enum kx_status plan_due(struct writer *writer, struct batch *batch,
                                int64_t *next_out)
@@ -246,27 +270,31 @@ static enum kx_status plan_due(struct writer *writer, struct batch *batch,
     enum kx_status status =
         engine_range_create(plan, writer->base.view, TABLE_EXPIRY, &range);
     if (status == KX_OK)
-        status =
-            engine_range_begin(range, kx_slice(NULL, 0), kx_slice(NULL, 0));
+        status = engine_range_begin(range, first_row(writer, plan->now_ms),
+                                    kx_slice(NULL, 0));
     int64_t next = INT64_MAX;
+    bool after_target = false;
     while (status == KX_OK) {
         struct kx_slice row;
         struct kx_slice value;
         status = engine_range_next(range, &row, &value);
         if (status != KX_OK)
             break;
+        bool target = is_target(plan, row);
         if (row_time(row) > plan->now_ms || is_full(writer, batch) ||
-            begins_step(plan, row)) {
+            (overlay_size(plan->overlay) > 0 && (target || after_target))) {
             next = row_time(row) < next ? row_time(row) : next;
             break;
         }
-        status = plan_due_row(batch, row, value, &next);
+        after_target = target;
+        status = plan_due_row(writer, batch, row, value, &next);
     }
     if (range != NULL)
         engine_range_end(range);
     if (status != KX_OK && status != KX_END && status != KX_AGAIN)
         return status;
-    *next_out = next;
+    int64_t retry_ms = writer->expiry.retry_ms;
+    *next_out = retry_ms != 0 && retry_ms < next ? retry_ms : next;
     return KX_OK;
 }
 

@@ -385,6 +385,7 @@ static void *run(void *argument)
     struct kx_store *store = argument;
     pthread_setname_np(pthread_self(), "writer");
     store->writer.job_size = JOB_SIZE;
+    kx_buffer_init(&store->writer.expiry.kept, NULL);
     if (store->compaction != NULL)
         compact_job_reset(store->compaction);
     bool more = job_scheduler_waiting(store);
@@ -395,6 +396,7 @@ static void *run(void *argument)
         more = job_scheduler_run(store);
         index_waiters_answer(&store->waiters, !more);
     }
+    kx_buffer_free(&store->writer.expiry.kept);
     return NULL;
 }
 

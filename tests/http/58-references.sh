@@ -3,7 +3,6 @@
 # the other one is deleted.
 . "$(dirname "$0")/../lib/http.sh"
 start_server
-export KINDEX_URL=$url
 
 put() { # KEY VALUE
     request PUT "/kv/$1" "$2"
@@ -25,6 +24,32 @@ is_gone() { # KEY
 reference() { # PATH TO ON-DELETE
     printf '{"path":"%s","to":["%s"],"onDelete":"%s"}' "$@"
 }
+
+metric() { # NAME
+    request GET /metrics
+    awk -v name="$1" '$1 == name { print $2 }' "$answer"
+}
+has_expired() { # COUNT
+    [ "$(metric kindex_expired_total)" -ge "$1" ]
+}
+
+test_case 'an entry that expires together with the one to which it refers is counted once'
+declare_rule later "{\"prefix\":[\"later\"],\"references\":[$(reference /on first cascade)]}"
+request PUT '/kv/first/1?ttl=1s' 1
+request PUT '/kv/later/1?ttl=1001ms' '{"on":"1"}'
+put stays 1
+stop_server
+sleep 1.1 # both have expired when the server starts
+start_server
+wait_until has_expired 1
+removed() {
+    [ "$(metric kindex_keys)" -le 1 ]
+}
+wait_until removed
+is 'the number of keys' "$(metric kindex_keys)" 1
+answers 204 DELETE /kv/stays
+answers 204 DELETE /rules/later
+export KINDEX_URL=$url
 
 test_case 'a reference is declared, with its defaults and an index'
 answers 201 PUT /rules/orders '{"prefix":["orders"],"references":[{"path":"/user","to":["users"]}]}'
@@ -84,6 +109,11 @@ expect 200
 request POST /atomic '{"mutations":[{"type":"delete","key":["users","ada"]},{"type":"set","key":["orders","2"],"value":{"user":"ada","x":1}},{"type":"delete","key":["orders","1"]}]}'
 expect 422 rule-violated
 field '[.mutation, .attemptedKey]' '[1,["orders","2"]]'
+for same in '"type":"set","value":{"user":"ada","total":1}' '"type":"touch","ttl":"1h"'; do
+    request POST /atomic "{\"mutations\":[{\"type\":\"delete\",\"key\":[\"users\",\"ada\"]},{$same,\"key\":[\"orders\",\"1\"]},{\"type\":\"delete\",\"key\":[\"orders\",\"2\"]}]}"
+    expect 422 rule-violated
+    field '[.mutation, .attemptedKey]' '[1,["orders","1"]]'
+done
 "$KINDEX" del users/ada >"$work/out" 2>&1
 is 'the status of the command' $? 4
 is 'its hint' "$(grep -c 'kindex rule show NAME' "$work/out")" 1
@@ -177,6 +207,44 @@ wait_until is_gone tree/a
 put tree/b '{"parent":"a","x":1}'
 answers 422 rule-violated PUT /kv/tree/c '{"parent":"a"}'
 answers 204 DELETE /kv/tree/b
+
+test_case 'entries that a rule keeps do not keep others that expire later'
+declare_rule kept "{\"prefix\":[\"kept\"],\"references\":[$(reference /user users restrict)]}"
+node -e 'process.stdout.write(JSON.stringify("x".repeat(900000)))' >"$work/large"
+for n in 1 2 3 4 5 6; do
+    put "users/k$n" 1
+    put "kept/$n" "{\"user\":\"k$n\"}"
+    request PUT "/kv/users/k$n?ttl=1ms" "@$work/large"
+    expect 200
+done
+before=$(metric kindex_expired_total)
+request PUT '/kv/short?ttl=1ms' 1
+expect 201
+wait_until has_expired $((before + 1))
+for n in 1 2 3 4 5 6; do answers 422 rule-violated PUT /kv/kept/7 "{\"user\":\"k$n\"}"; done
+
+test_case 'the first entry that restricts a deletion is found at once, however many there are'
+declare_rule many "{\"prefix\":[\"many\"],\"references\":[$(reference /user users restrict)]}"
+put users/lou 1
+node -e 'for (let i = 0; i < 80000; i++) console.log(JSON.stringify({ key: ["many", i], value: { user: "lou" } }))' >"$work/lines"
+request POST /bulk "@$work/lines" -H 'Content-Type: application/x-ndjson'
+expect 200
+request POST /atomic '{"mutations":[{"type":"delete","key":["users","lou"]},{"type":"set","key":["x"],"value":1}]}'
+expect 409 referenced
+field .existingKey '["many",0]'
+
+test_case 'entries that expire are followed in steps, however large these are'
+declare_rule large "{\"prefix\":[\"large\"],\"references\":[$(reference /user users clear)]}"
+put users/ann 1
+node -e 'const pad = "x".repeat(900000); process.stdout.write(JSON.stringify({ user: "ann", pad }))' >"$work/large"
+for n in $(seq 40); do put "large/$n" "@$work/large"; done
+request PUT '/kv/users/ann?ttl=1ms' 1
+expect 200
+followed() {
+    request GET '/list?prefix=large&fields=user&limit=1000'
+    [ "$(value '[.entries[] | select(.value.user == "ann")] | length')" = 0 ]
+}
+wait_until followed
 
 test_case 'a rule over entries that refer to nothing is conflicted until these have come'
 for n in 1 2 3; do put "old/$n" '{"user":"zed"}'; done
