@@ -255,7 +255,8 @@ struct kx_refusal {
                                    * KX_REFERENCED: of a referring entry */
     uint64_t referring; /* KX_REFERENCED: the number of referring entries if
                          * they are too many for one commit, at most
-                         * KX_REFERRING_COUNT_MAX; otherwise 0 */
+                         * KX_REFERRING_COUNT_MAX, and less if these are too
+                         * large to be counted; otherwise 0 */
     struct kx_slice attempted_key; /* also the entry of a KX_PATCH_RANGE that
                                     * refuses the mutation */
     bool omitted;          /* of a retried commit: the outcome does not have

@@ -542,15 +542,20 @@ static enum kx_status count_one(struct referral *referral,
 }
 
 /* Counts the entries that refer to the target, without those that the walk has
- * changed. */
+ * changed. The count is partial if there are more of them, or larger ones, than
+ * a commit may read for it. */
 static enum kx_status count_referring(const struct referral *referral,
-                                      size_t *count)
+                                      size_t *count, bool *partial)
 {
+    enum { BUDGETS = 2 };
+    struct plan *plan = referral->plan;
     struct referral counting = *referral;
     counting.followed = count;
-    referral->plan->charge.most = UINT64_MAX;
+    plan->charge.most = plan->charge.spent + BUDGETS * plan->budget;
     enum kx_status status = each_referring(&counting, count_one);
-    return status == KX_END ? KX_OK : status;
+    *partial =
+        status == KX_COMMIT_TOO_LARGE || *count == KX_REFERRING_COUNT_MAX;
+    return status == KX_END || status == KX_COMMIT_TOO_LARGE ? KX_OK : status;
 }
 
 /* Refuses a deletion to which too many entries refer, with their number. Expiry
@@ -559,17 +564,17 @@ static enum kx_status refuse_many(const struct referral *referral)
 {
     struct kx_refusal *refusal = plan_refusal(referral->plan);
     size_t count = *referral->followed - referral->begun;
+    bool partial = false;
     enum kx_status status = copy_refusal(referral);
     if (status == KX_OK && !referral->plan->expires)
-        status = count_referring(referral, &count);
+        status = count_referring(referral, &count, &partial);
     if (status != KX_OK)
         return status;
     refusal->referring = count > 0 ? count : 1;
     return kx_fail(&refusal->fault, KX_REFERENCED,
                    "rule %s: %s%zu entries refer to the deleted one by %.*s; "
                    "one commit deletes or clears at most %d",
-                   refusal->index,
-                   count == KX_REFERRING_COUNT_MAX ? "at least " : "", count,
+                   refusal->index, partial ? "at least " : "", count,
                    (int)kx_utf8_fit(refusal->field, KX_EXCERPT_MAX),
                    (const char *)refusal->field.data, KX_REFERRING_MAX);
 }
