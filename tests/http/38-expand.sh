@@ -89,18 +89,6 @@ wait_until is_built
 answers 403 forbidden GET /kv/by_name/Ada/ada '' --oauth2-bearer "$token"
 gives .expanded '{"/user":null}' GET '/kv/orders/1?expand=/user:by_name/Ada' '' --oauth2-bearer "$token"
 
-test_case 'a key of an index is read only with the right to the entries of the index'
-answers 201 POST /indexes '{"name":"by_name","prefix":["users"],"fields":["/name"],"store":"value"}' --oauth2-bearer "$admin" -H 'Prefer: wait=60'
-answers 201 POST /tokens '{"name":"names","grants":[{"scopes":["read","write"],"prefix":["orders"]},{"scopes":["read"],"prefix":["by_name"]}]}' --oauth2-bearer "$admin"
-names=$(value .token)
-answers 201 PUT /kv/orders/of_index '{"at":"ada"}' --oauth2-bearer "$names"
-answers 403 forbidden GET /kv/by_name/Ada/ada '' --oauth2-bearer "$names"
-gives .expanded '{"/at":null}' GET '/kv/orders/of_index?expand=/at:by_name/Ada' '' --oauth2-bearer "$names"
-answers 201 POST /tokens '{"name":"users","grants":[{"scopes":["read"],"prefix":["orders"]},{"scopes":["read"],"prefix":["users"]}]}' --oauth2-bearer "$admin"
-for reader in "$admin" "$(value .token)"; do
-    gives '.expanded[].value.name' Ada GET '/kv/orders/of_index?expand=/at:by_name/Ada' '' --oauth2-bearer "$reader"
-done
-
 test_case 'a refused deletion names the referring entry only to a caller that may read it'
 answers 201 POST /tokens '{"name":"users","grants":[{"scopes":["read","write","index","list"],"prefix":["users"]}]}' --oauth2-bearer "$admin"
 token=$(value .token)
