@@ -85,15 +85,16 @@ struct embedded {
 #define ROW(id, name, type)                                                    \
     {name, type, console_##id##_start, console_##id##_end},
 static const struct embedded TABLE[] = {CONSOLE_FILES(ROW)};
-/* The last rows are the pages, templates that are filled for each request. */
+/* The last rows are the pages: templates that are filled in for each request.
+ */
 enum { COUNT = sizeof TABLE / sizeof *TABLE, PAGES = COUNT - 2 };
 
 static struct console_file files[COUNT];
 static char version[1 + 2 * VERSION_BYTES + 1];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* The packed bytes live as long as the program. */
-static struct kx_slice pack(enum coding coding, struct kx_slice bytes)
+/* The compressed bytes live as long as the program. */
+static struct kx_slice compress_file(enum coding coding, struct kx_slice bytes)
 {
     struct kx_buffer out;
     struct coder *coder = coder_new(coding, CODER_SMALL, bytes.size, NULL);
@@ -105,7 +106,8 @@ static struct kx_slice pack(enum coding coding, struct kx_slice bytes)
     return kx_buffer_slice(&out);
 }
 
-/* Packs the files and computes the version: the hash of the files' hashes. */
+/* Compresses the files and computes the version: the hash of the files' hashes.
+ */
 static void prepare(void)
 {
     uint8_t hashes[COUNT][KX_SHA256_SIZE];
@@ -115,9 +117,10 @@ static void prepare(void)
         struct kx_slice bytes = kx_slice(TABLE[i].start, size);
         const char *slash = strrchr(TABLE[i].name, '/');
         const char *name = slash == NULL ? TABLE[i].name : slash + 1;
-        files[i] = (struct console_file){name, TABLE[i].type, bytes,
-                                         .gzip = pack(CODING_GZIP, bytes),
-                                         .zstd = pack(CODING_ZSTD, bytes)};
+        files[i] =
+            (struct console_file){name, TABLE[i].type, bytes,
+                                  .gzip = compress_file(CODING_GZIP, bytes),
+                                  .zstd = compress_file(CODING_ZSTD, bytes)};
         kx_sha256(bytes, hashes[i]);
     }
     kx_sha256(kx_slice(hashes, sizeof hashes), hash);

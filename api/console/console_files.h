@@ -9,15 +9,15 @@ struct console_file {
     const char *name; /* "app.js" */
     const char *type; /* its media type */
     struct kx_slice bytes;
-    struct kx_slice gzip; /* packed; empty if memory ran out */
-    struct kx_slice zstd; /* packed; empty if memory ran out */
+    struct kx_slice gzip; /* compressed; empty if memory ran out */
+    struct kx_slice zstd; /* compressed; empty if memory ran out */
 };
 
 /* Finds a file; it lives as long as the program. NULL if there is no such file.
  */
 const struct console_file *console_file_find(struct kx_slice name);
 
-/* In the order of the last rows of the table. */
+/* In the order of the table's last rows (console_files.c). */
 enum console_page { PAGE_DOCS, PAGE_CONSOLE };
 
 /* Returns a page, in which {{nonce}} and {{base}} are replaced for each

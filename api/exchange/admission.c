@@ -127,8 +127,8 @@ uint64_t admission_limit(const struct request *request)
     return 0;
 }
 
-/* The body of a request that runs has arrived, so it is the expanded one that
- * is too large. */
+/* If the body has arrived (request->body is set), it was small enough, so the
+ * decompressed body is too large. */
 static void say_size(struct request *request, struct reply *reply,
                      uint64_t size, uint64_t limit)
 {

@@ -20,8 +20,8 @@ void admission_split(struct request *request, struct kx_slice target);
 bool admission_check(struct request *request, struct reply *reply,
                      uint64_t body_size);
 
-/* Returns the limit of the body, in bytes, before and after it is expanded; 0
- * if the route, which must be set, takes no body. */
+/* Returns the largest body in bytes, which holds before and after
+ * decompression; 0 if the route, which must be set, takes no body. */
 uint64_t admission_limit(const struct request *request);
 
 /* False when a body of this size is too large for the route, which must be set:

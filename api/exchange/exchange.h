@@ -88,7 +88,7 @@ struct exchange {
     struct stream *parts; /* the stream that the handler sends, once its first
                            * part is complete; else NULL */
     uint64_t part_ns;     /* when the next of `parts` was begun */
-    struct coder *coder;  /* packs the chunks of a stream, or NULL */
+    struct coder *coder;  /* compresses the chunks of a stream, or NULL */
     size_t sent;          /* bytes sent of the current chunk */
     uint64_t streamed;    /* bytes of all chunks */
     enum exchange_phase phase;

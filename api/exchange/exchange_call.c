@@ -19,8 +19,8 @@
 #include "http/input_error.h"
 
 enum {
-    PACK_MIN = 1024 /* bytes of the smallest body that is packed: below that,
-                     * the headers and the processor cost more than is saved */
+    COMPRESS_MIN = 1024 /* bytes; a smaller body usually fits into one TCP
+                         * segment as it is */
 };
 
 static struct exchange *exchange_of(const struct request *request)
@@ -73,38 +73,39 @@ static bool is_admitted(struct exchange *exchange)
 
 /* ---- Content codings ---------------------------------------------------- */
 
-struct expansion {
+struct decompression {
     enum coding coding;
     uint64_t limit; /* bytes */
     enum coding_result result;
     struct kx_buffer body;
 };
 
-static void run_expansion(struct request *request, void *arg)
+static void run_decompression(struct request *request, void *arg)
 {
-    struct expansion *expansion = arg;
-    expansion->result =
-        coding_expand(expansion->coding, request->body,
-                      (size_t)expansion->limit, &expansion->body);
+    struct decompression *decompression = arg;
+    decompression->result =
+        coding_expand(decompression->coding, request->body,
+                      (size_t)decompression->limit, &decompression->body);
 }
 
-/* Expands on a worker: only then is its size known. */
-static enum call_step expand_step(struct exchange *exchange,
-                                  struct handler_call *call,
-                                  enum exchange_awaits ended)
+/* Decompresses on a worker: the size of the result, and so the time that it
+ * takes, is not known before. */
+static enum call_step decompress_step(struct exchange *exchange,
+                                      struct handler_call *call,
+                                      enum exchange_awaits ended)
 {
     struct request *request = &exchange->request;
-    struct expansion *expansion = call->arg;
+    struct decompression *decompression = call->arg;
     if (ended != AWAITS_WORKER) {
         exchange_await_work(exchange);
         return CALL_PARKS;
     }
-    if (expansion->result != CODING_DONE) {
-        kx_buffer_free(&expansion->body);
+    if (decompression->result != CODING_DONE) {
+        kx_buffer_free(&decompression->body);
         return return_with(call, true);
     }
-    request->body = kx_buffer_slice(&expansion->body);
-    request->kept += expansion->body.capacity;
+    request->body = kx_buffer_slice(&decompression->body);
+    request->kept += decompression->body.capacity;
     charge_memory(exchange);
     exchange->memory_short = request->body.size > BODY_ON_LOOP_MAX &&
                              !charge_has_memory(exchange, 0);
@@ -122,12 +123,12 @@ static void refuse_coding(struct request *request, struct reply *reply,
 }
 
 static void refuse_bytes(struct request *request, struct reply *reply,
-                         const struct expansion *expansion)
+                         const struct decompression *decompression)
 {
-    const char *name = coding_name(expansion->coding);
-    switch (expansion->result) {
+    const char *name = coding_name(decompression->coding);
+    switch (decompression->result) {
     case CODING_TOO_LARGE:
-        admission_body(request, reply, expansion->limit + 1);
+        admission_body(request, reply, decompression->limit + 1);
         break;
     case CODING_TRUNCATED:
         problem(request, reply, PROBLEM_BAD_REQUEST,
@@ -150,36 +151,38 @@ static void refuse_bytes(struct request *request, struct reply *reply,
     }
 }
 
-/* Replaces a packed body by what it expands to, which costs too much for a
- * client without a token. False: the reply is complete. What a request without
- * a body says about its coding has no meaning. */
-static bool expand_body(struct exchange *exchange)
+/* Replaces a compressed body by the decompressed one, which costs too much for
+ * a client without a token. False: the reply is complete. Content-Encoding is
+ * ignored on a route that takes no body. */
+static bool decompress_body(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     const char *name = request_header(request, "Content-Encoding");
-    struct expansion expansion = {.coding = coding_named(name)};
-    struct handler_call call = {
-        .step = expand_step, .work = run_expansion, .arg = &expansion};
-    if (expansion.coding == CODING_IDENTITY ||
+    struct decompression decompression = {.coding = coding_named(name)};
+    struct handler_call call = {.step = decompress_step,
+                                .work = run_decompression,
+                                .arg = &decompression};
+    if (decompression.coding == CODING_IDENTITY ||
         request->route->body == BODY_NONE)
         return true;
     if (!is_admitted(exchange))
         return false;
-    if (expansion.coding == CODING_UNKNOWN) {
+    if (decompression.coding == CODING_UNKNOWN) {
         refuse_coding(request, &exchange->reply, name);
         return false;
     }
-    expansion.limit = admission_limit(request);
-    kx_buffer_init(&expansion.body, request->memory);
+    decompression.limit = admission_limit(request);
+    kx_buffer_init(&decompression.body, request->memory);
     if (!make(exchange, &call))
         return false;
-    if (expansion.result != CODING_DONE)
-        refuse_bytes(request, &exchange->reply, &expansion);
-    return expansion.result == CODING_DONE;
+    if (decompression.result != CODING_DONE)
+        refuse_bytes(request, &exchange->reply, &decompression);
+    return decompression.result == CODING_DONE;
 }
 
-/* True for types that become smaller, except events. */
-static bool is_dense(const char *type)
+/* True for types that compression does not make smaller, and for events, which
+ * are never compressed. */
+static bool is_incompressible(const char *type)
 {
     static const char *const TYPES[] = {"json",       "text/", "xml",
                                         "javascript", "yaml",  "protobuf"};
@@ -191,11 +194,13 @@ static bool is_dense(const char *type)
     return true;
 }
 
-/* True if the reply may be packed: it is not packed yet, and it holds no
- * secrets. Their size must not depend on what others have put beside them. */
-static bool packs(const struct request *request, const struct reply *reply)
+/* True if the reply may be compressed: it is not compressed yet, and holds no
+ * secret. The size of a compressed secret depends on the text beside it, which
+ * an attacker may have chosen. */
+static bool may_compress(const struct request *request,
+                         const struct reply *reply)
 {
-    if (reply->content_type == NULL || is_dense(reply->content_type) ||
+    if (reply->content_type == NULL || is_incompressible(reply->content_type) ||
         (request->route->flags & SECRETS) != 0)
         return false;
     for (size_t i = 0; i < reply->header_count; i++)
@@ -204,8 +209,8 @@ static bool packs(const struct request *request, const struct reply *reply)
     return true;
 }
 
-/* Another form of the same bytes has another tag (RFC 9110 section 8.8.3.3).
- * Conditions compare the versionstamp, with which it begins. */
+/* A compressed reply has another ETag (RFC 9110 section 8.8.3.3). Both begin
+ * with the versionstamp, which is all that conditions compare. */
 static void tag_coding(struct request *request, struct reply *reply,
                        enum coding coding)
 {
@@ -220,8 +225,8 @@ static void tag_coding(struct request *request, struct reply *reply,
     }
 }
 
-/* A reply that says that nothing has changed has the tag of the form that the
- * client has. */
+/* A 304 has the ETag that the client sent: that of the compressed form, if the
+ * client has this form. */
 static void tag_unchanged(struct request *request, struct reply *reply,
                           enum coding coding)
 {
@@ -234,74 +239,76 @@ static void tag_unchanged(struct request *request, struct reply *reply,
         tag_coding(request, reply, coding);
 }
 
-struct packing {
+struct compression {
     enum coding coding;
     struct kx_slice bytes;
-    struct kx_buffer packed;
+    struct kx_buffer compressed;
 };
 
-static void run_packing(struct request *request, void *arg)
+static void run_compression(struct request *request, void *arg)
 {
-    struct packing *packing = arg;
-    struct coder *coder = coder_new(packing->coding, CODER_FAST,
-                                    packing->bytes.size, request->memory);
-    packing->packed.failed = coder == NULL;
+    struct compression *compression = arg;
+    struct coder *coder = coder_new(compression->coding, CODER_FAST,
+                                    compression->bytes.size, request->memory);
+    compression->compressed.failed = coder == NULL;
     if (coder != NULL)
-        coder_add(coder, packing->bytes, true, &packing->packed);
+        coder_add(coder, compression->bytes, true, &compression->compressed);
     talloc_free(coder);
 }
 
-/* A reply that does not become smaller, or for whose packing there is no
- * memory, is sent as it is. */
-static enum call_step pack_step(struct exchange *exchange,
-                                struct handler_call *call,
-                                enum exchange_awaits ended)
+/* Sends the reply uncompressed if compression does not make it smaller or runs
+ * out of memory. */
+static enum call_step compress_step(struct exchange *exchange,
+                                    struct handler_call *call,
+                                    enum exchange_awaits ended)
 {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
-    struct packing *packing = call->arg;
-    struct kx_buffer *packed = &packing->packed;
-    if (ended != AWAITS_WORKER && packing->bytes.size > BODY_ON_LOOP_MAX) {
+    struct compression *compression = call->arg;
+    struct kx_buffer *compressed = &compression->compressed;
+    if (ended != AWAITS_WORKER && compression->bytes.size > BODY_ON_LOOP_MAX) {
         exchange_await_work(exchange);
         return CALL_PARKS;
     }
     if (ended != AWAITS_WORKER)
-        run_packing(request, packing);
-    if (!packed->failed && packed->size < packing->bytes.size) {
+        run_compression(request, compression);
+    if (!compressed->failed && compressed->size < compression->bytes.size) {
         reply->constant = kx_slice(NULL, 0);
         kx_buffer_clear(&reply->body);
-        kx_add_slice(&reply->body, kx_buffer_slice(packed));
-        reply_header(reply, "Content-Encoding", coding_name(packing->coding));
-        tag_coding(request, reply, packing->coding);
+        kx_add_slice(&reply->body, kx_buffer_slice(compressed));
+        reply_header(reply, "Content-Encoding",
+                     coding_name(compression->coding));
+        tag_coding(request, reply, compression->coding);
     }
-    kx_buffer_free(packed);
+    kx_buffer_free(compressed);
     return CALL_RETURNS;
 }
 
-/* Packs the body of a complete reply if the client accepts that. */
-static void pack_body(struct exchange *exchange, enum coding coding)
+/* Compresses the body of a complete reply if the client accepts the coding. */
+static void compress_body(struct exchange *exchange, enum coding coding)
 {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
-    struct packing packing = {.coding = coding, .bytes = reply_bytes(reply)};
+    struct compression compression = {.coding = coding,
+                                      .bytes = reply_bytes(reply)};
     struct handler_call call = {
-        .step = pack_step, .work = run_packing, .arg = &packing};
-    if (packing.bytes.size < PACK_MIN || !packs(request, reply))
+        .step = compress_step, .work = run_compression, .arg = &compression};
+    if (compression.bytes.size < COMPRESS_MIN || !may_compress(request, reply))
         return;
     reply_header(reply, "Vary", "Accept-Encoding");
-    kx_buffer_init(&packing.packed, request->memory);
+    kx_buffer_init(&compression.compressed, request->memory);
     if (coding != CODING_IDENTITY)
         make(exchange, &call);
 }
 
-/* Prepares to pack the chunks of a stream that ends. Events are not packed:
- * they are small and must not wait for one another. */
-static void pack_stream(struct exchange *exchange, enum coding coding)
+/* Prepares to compress the chunks of a stream that ends. Events are sent one by
+ * one and are small, so they are not compressed. */
+static void compress_stream(struct exchange *exchange, enum coding coding)
 {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
     if (reply->stream->lasting || reply->stream->size != 0 ||
-        !packs(request, reply))
+        !may_compress(request, reply))
         return;
     reply_header(reply, "Vary", "Accept-Encoding");
     if (coding == CODING_IDENTITY)
@@ -313,8 +320,8 @@ static void pack_stream(struct exchange *exchange, enum coding coding)
     reply_header(reply, "Content-Encoding", coding_name(coding));
 }
 
-/* The reply is complete or, if it is a stream, its first part is. */
-static void pack_reply(struct exchange *exchange)
+/* Call when the reply is complete or, of a stream, when its first part is. */
+static void compress_reply(struct exchange *exchange)
 {
     struct request *request = &exchange->request;
     struct reply *reply = &exchange->reply;
@@ -324,17 +331,18 @@ static void pack_reply(struct exchange *exchange)
     enum coding coding =
         coding_accepted(request_header(request, "Accept-Encoding"));
     if (reply->stream != NULL)
-        pack_stream(exchange, coding);
+        compress_stream(exchange, coding);
     else if (reply->status == 304)
         tag_unchanged(request, reply, coding);
     else
-        pack_body(exchange, coding);
+        compress_body(exchange, coding);
 }
 
 /* ---- Running the handler ------------------------------------------------ */
 
-/* A reply that a follower has made without a read has yet to be checked. The
- * active node expands and packs the bodies of what is forwarded to it. */
+/* A reply that a follower has made without a read has yet to be checked. For a
+ * forwarded request, the active node decompresses the body and compresses the
+ * reply. */
 static void run_handler(void *closure)
 {
     struct exchange *exchange = closure;
@@ -343,12 +351,12 @@ static void run_handler(void *closure)
         request->service->forward(request, &exchange->reply);
         return;
     }
-    if (!expand_body(exchange))
+    if (!decompress_body(exchange))
         return;
     request->route->handle(request, &exchange->reply);
     is_admitted(exchange);
     if (exchange->parts == NULL)
-        pack_reply(exchange);
+        compress_reply(exchange);
 }
 
 bool exchange_call_begin(struct exchange *exchange)
@@ -681,7 +689,7 @@ static enum call_step send_step(struct exchange *exchange,
         return return_with(call, false);
     reply->stream = call->stream;
     if (exchange->parts == NULL)
-        pack_reply(exchange);
+        compress_reply(exchange);
     return CALL_SENDS;
 }
 

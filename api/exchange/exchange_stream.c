@@ -14,21 +14,22 @@
  * The client could not tell a longer wait from an idle stream. */
 static const uint64_t SHORT_NS = 10000ull * KX_MS_NS;
 
-/* Packs what the chunk has. An empty one stays empty, except the last, which
- * then ends the packed data. */
-static void pack_chunk(struct exchange *exchange)
+/* Compresses the chunk. An empty chunk stays empty unless it is the last one,
+ * which ends the compressed data. */
+static void compress_chunk(struct exchange *exchange)
 {
     struct kx_buffer *chunk = &exchange->reply.body;
-    struct kx_buffer packed;
+    struct kx_buffer compressed;
     if (exchange->coder == NULL || chunk->failed ||
         (chunk->size == 0 && !exchange->last))
         return;
-    kx_buffer_init(&packed, exchange->request.memory);
-    coder_add(exchange->coder, kx_buffer_slice(chunk), exchange->last, &packed);
+    kx_buffer_init(&compressed, exchange->request.memory);
+    coder_add(exchange->coder, kx_buffer_slice(chunk), exchange->last,
+              &compressed);
     kx_buffer_clear(chunk);
-    kx_add_slice(chunk, kx_buffer_slice(&packed));
-    chunk->failed |= packed.failed;
-    kx_buffer_free(&packed);
+    kx_add_slice(chunk, kx_buffer_slice(&compressed));
+    chunk->failed |= compressed.failed;
+    kx_buffer_free(&compressed);
 }
 
 void exchange_stream_slice(struct exchange *exchange)
@@ -43,7 +44,7 @@ void exchange_stream_slice(struct exchange *exchange)
         !stream->next(stream, &exchange->reply.body, &exchange->reply.flush);
     if (reader != NULL)
         kx_read_release(reader);
-    pack_chunk(exchange);
+    compress_chunk(exchange);
     exchange->timing.phases[PHASE_STREAM] += kx_monotonic_ns() - began_ns;
 }
 
@@ -130,7 +131,7 @@ void exchange_stream_begin(struct exchange *exchange)
     if (stream == NULL || stream->next != NULL)
         return;
     exchange->parts = stream;
-    pack_chunk(exchange);
+    compress_chunk(exchange);
     exchange->streamed = exchange->reply.body.size;
 }
 
@@ -144,7 +145,7 @@ enum exchange_next exchange_stream_part(struct exchange *exchange)
         stream->refused(stream, &reply->body);
     reply->stream = stream;
     reply->status = 200;
-    pack_chunk(exchange);
+    compress_chunk(exchange);
     exchange->streamed += reply->body.size;
     charge_memory(exchange);
     exchange->timing.phases[PHASE_STREAM] +=

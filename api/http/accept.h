@@ -31,8 +31,8 @@ enum {
  * "" ask for JSON. FORM_OTHER: no form fits; the caller answers 406. */
 enum accept_form accept_form(const char *accept, unsigned makes);
 
-/* True if the value of Accept has this media range
- * with a weight other than 0. Wildcards do not count. */
+/* True if the value of Accept has this media range with a weight other than 0.
+ * Wildcards do not count. */
 bool accept_names(const char *accept, const char *name);
 
 enum { PREFER_WAIT_MAX = 60 /* seconds; a longer wait is cut to this */ };

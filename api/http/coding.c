@@ -1,5 +1,5 @@
-/* zlib and libzstd allocate in talloc contexts, so what they hold is freed with
- * the request, also when its handler is dropped, and counts as its memory. */
+/* zlib and libzstd allocate in talloc contexts, so their memory counts as the
+ * request's and is freed with the request, even if its handler never ends. */
 #define ZSTD_STATIC_LINKING_ONLY /* for ZSTD_customMem */
 #include "http/coding.h"
 
@@ -12,7 +12,7 @@
 
 enum {
     GZIP = 16,            /* added to the window bits: gzip, not zlib */
-    GZIP_WINDOW_MAX = 15, /* bits; any sender may use so many */
+    GZIP_WINDOW_MAX = 15, /* bits; the format's maximum */
     GZIP_WINDOW = 13,     /* bits; with GZIP_MEMORY a coder takes 100 KB */
     GZIP_MEMORY = 7,
     ZSTD_STREAM_WINDOW = 17, /* bits, if the size is unknown */
@@ -140,10 +140,11 @@ static void gzip_memory(z_stream *stream, void *memory)
     stream->opaque = memory;
 }
 
-/* ---- Expanding ---------------------------------------------------------- */
+/* ---- Decompression ------------------------------------------------------ */
 
-/* Makes room for the next bytes, one more than max in all: this byte shows that
- * there are more than max. Returns the size of the room; 0: memory ran out. */
+/* Makes room for more output, up to max + 1 bytes in all: output in the extra
+ * byte shows that max is exceeded. Returns the size of the room in bytes, or 0
+ * if memory ran out. */
 static size_t make_room(struct kx_buffer *out, size_t start, size_t max)
 {
     size_t left = start + max + 1 - out->size;
@@ -162,7 +163,7 @@ static enum coding_result gzip_result(int status)
     return status == Z_MEM_ERROR ? CODING_NO_MEMORY : CODING_MALFORMED;
 }
 
-/* Members of gzip may follow one another (RFC 1952 section 2.2). */
+/* A gzip file may have several members (RFC 1952 section 2.2). */
 static enum coding_result gunzip(z_stream *stream, size_t max,
                                  struct kx_buffer *out)
 {
@@ -257,7 +258,7 @@ enum coding_result coding_expand(enum coding coding, struct kx_slice packed,
     return result;
 }
 
-/* ---- Packing ------------------------------------------------------------ */
+/* ---- Compression -------------------------------------------------------- */
 
 struct coder {
     enum coding coding;

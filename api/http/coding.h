@@ -1,7 +1,7 @@
 /* Content codings, gzip and zstd: what the headers Content-Encoding and
- * Accept-Encoding say (RFC 9110 sections 8.4 and 12.5.3), and the conversion of
- * bytes. The functions have no state of their own: any thread may call them,
- * and a coder belongs to one thread at a time. */
+ * Accept-Encoding say (RFC 9110 sections 8.4 and 12.5.3), compression and
+ * decompression. Any thread may call the functions; a coder belongs to one
+ * thread at a time. */
 #ifndef API_CODING_H
 #define API_CODING_H
 
@@ -26,7 +26,7 @@ enum coding coding_accepted(const char *accept_encoding);
 
 enum coding_result {
     CODING_DONE,
-    CODING_TOO_LARGE, /* the bytes expand to more than `max` */
+    CODING_TOO_LARGE, /* the decompressed bytes would be more than `max` */
     CODING_TRUNCATED, /* the bytes end too early */
     CODING_MALFORMED, /* the bytes are not of this coding, or other bytes follow
                        * them */
@@ -34,13 +34,13 @@ enum coding_result {
     CODING_NO_MEMORY
 };
 
-/* Expands packed bytes, one or more members of gzip or frames of zstd, and
- * appends the result to out, at most max bytes. The content of out is undefined
- * unless the result is CODING_DONE. Allocates in out->owner. */
+/* Decompresses one or more gzip members or zstd frames and appends the result,
+ * at most max bytes, to out. The content of out is undefined unless the result
+ * is CODING_DONE. Allocates in out->owner. */
 enum coding_result coding_expand(enum coding coding, struct kx_slice packed,
                                  size_t max, struct kx_buffer *out);
 
-/* Packs bytes that come in pieces. */
+/* Compresses bytes that come in pieces. */
 struct coder;
 
 enum coder_effort {
@@ -48,15 +48,15 @@ enum coder_effort {
     CODER_SMALL /* for bytes that are sent often */
 };
 
-/* Makes a coder for gzip or zstd, a talloc child of memory, where it allocates
- * all it needs: if the size is unknown, before this returns. size: number of
- * bytes of all pieces; 0: unknown. NULL if memory ran out. Free it with
- * talloc_free. */
+/* Makes a coder for gzip or zstd, a talloc child of memory. The coder allocates
+ * only below itself and, if the size is unknown, before this returns. size:
+ * number of bytes of all pieces; 0: unknown. Returns NULL if memory ran out.
+ * Free it with talloc_free. */
 struct coder *coder_new(enum coding coding, enum coder_effort effort,
                         uint64_t size, const void *memory);
-/* Appends the packed form of the piece to out, so that a client can expand all
- * that it has. The last piece, which may be empty, ends the data. False, with
- * out->failed set, if memory ran out. */
+/* Compresses the piece, appends the result to out and flushes the coder, so a
+ * client can decompress everything up to here. The last piece, which may be
+ * empty, ends the data. False, with out->failed set, if memory ran out. */
 bool coder_add(struct coder *coder, struct kx_slice piece, bool last,
                struct kx_buffer *out);
 

@@ -285,8 +285,8 @@ enum route_flags {
                       * (consistency): a standby may answer */
     COMMITS = 2,     /* request->commit is used */
     OF_STANDBY = 4,  /* a standby that follows an archive answers it itself */
-    SECRETS = 8      /* the reply has a secret (a token, a ticket, receipts): it
-                      * is never packed */
+    SECRETS = 8      /* the reply has a secret (a token, a ticket, receipts) and
+                      * is never compressed */
 };
 
 /* One row of the route table. A pattern has literal segments, "{name}" for one

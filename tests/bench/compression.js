@@ -1,4 +1,4 @@
-// What compressed replies and bodies cost: processor time of the server for one request, and
+// Measures the cost of compressed replies and bodies: CPU time of the server per request, and
 // bytes of the reply, by coding.
 //   node tests/bench/compression.js [KINDEX] [REQUESTS]
 'use strict';

@@ -1,13 +1,13 @@
 #!/bin/bash
-# Bodies of requests in gzip or zstd, and replies that --compress packs: what is
-# stored and answered is the same as without, and nothing expands beyond a limit.
+# Compressed request bodies, and replies compressed by --compress: they store and
+# show the same as uncompressed ones, and no body decompresses beyond its limit.
 . "$(dirname "$0")/../lib/http.sh"
 needs zstd
 start_server --compress on --value-max 64KiB --body-max 128KiB --bulk-max 256KiB
 ndjson=(--header 'Content-Type: application/x-ndjson')
 coded() { encoding=(--header "Content-Encoding: $1"); }
 accept() { wanted_coding=(--header "Accept-Encoding: $1"); }
-# Writes the text to $work/packed in the coding that `coded` has set.
+# Compresses the text to $work/packed in the coding that `coded` has set.
 pack() {
     case ${encoding[1]} in
     *zstd) zstd -qc >"$work/packed" ;;
@@ -16,7 +16,7 @@ pack() {
 }
 # Sends what pack wrote: METHOD PATH [CURL-OPTION...]
 send() { request "$1" "$2" "@$work/packed" "${encoding[@]}" "${@:3}"; }
-# Prints the answer expanded, in any coding.
+# Prints the decompressed answer.
 expanded() {
     case $(header_value Content-Encoding) in
     gzip) gzip -dc "$answer" ;;
@@ -197,7 +197,7 @@ x-gzip|gzip
 gzipped|
 END
 
-test_case 'small replies, replies with secrets, values that are packed and events are sent as they are'
+test_case 'small replies, replies with secrets, compressed values and events are sent as they are'
 request PUT /kv/small "\"$(zeros 1021)\""
 accept 'gzip, zstd'
 answers 200 GET /kv/small '' "${wanted_coding[@]}"
@@ -220,7 +220,7 @@ request GET '/watch?key=["large"]' '' "${wanted_coding[@]}" --max-time 0.3
 header Content-Encoding ''
 is 'the beginning' "$(head -c 6 "$answer")" 'retry:'
 
-test_case 'a coding that is not known is refused with those that are'
+test_case 'an unknown coding is refused, and the answer names the known ones'
 for coding in deflate 'gzip, zstd' gzip,gzip; do
     for door in 'PUT /kv/x' 'POST /atomic' 'POST /indexes' 'POST /bulk'; do
         request ${door% *} "${door#* }" '{}' --header "Content-Encoding: $coding"
@@ -239,7 +239,7 @@ send PUT /kv/window
 expect 400 bad-request
 field '.detail | contains("window of more than 8388608 bytes")' true
 
-test_case 'without --compress replies are sent as they are, and bodies may be packed'
+test_case 'without --compress replies are sent as they are, and bodies may be compressed'
 stop_server
 start_server
 request PUT /kv/large "$large"
@@ -252,7 +252,7 @@ pack 1
 send PUT /kv/packed/off
 expect 201
 
-test_case 'a reply is never packed when it has a token, a ticket or receipts'
+test_case 'a reply with a token, a ticket or receipts is never compressed'
 stop_server
 start_server --compress on
 accept gzip

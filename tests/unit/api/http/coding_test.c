@@ -1,6 +1,6 @@
-/* Content codings: what is packed in pieces of any size expands to the same
- * bytes, every cut and every changed byte is noticed or harmless, and the limit
- * is exact. */
+/* Content codings: data compressed in pieces of any size decompresses to the
+ * same bytes, every truncation is noticed, every changed byte is noticed or
+ * harmless, and the limit is exact. */
 #include "unit.h"
 
 #include <talloc.h>
@@ -10,7 +10,7 @@
 static const enum coding CODINGS[] = {CODING_GZIP, CODING_ZSTD};
 enum { COUNT = sizeof CODINGS / sizeof *CODINGS, SIZE = 70000 };
 
-/* Bytes that become smaller, and are nowhere the same. */
+/* Makes bytes that compress but never repeat exactly. */
 static void fill(uint8_t *bytes, size_t size)
 {
     uint32_t state = 7;
@@ -20,7 +20,7 @@ static void fill(uint8_t *bytes, size_t size)
     }
 }
 
-/* Packs the bytes in pieces of this size. */
+/* Compresses the bytes in pieces of this size. */
 static struct kx_buffer pack(enum coding coding, struct kx_slice bytes,
                              size_t piece, void *memory)
 {
@@ -37,7 +37,7 @@ static struct kx_buffer pack(enum coding coding, struct kx_slice bytes,
     return out;
 }
 
-TEST(packed_pieces_expand_to_the_same_bytes)
+TEST(compressed_pieces_decompress_to_the_same_bytes)
 {
     static const size_t PIECES[] = {701, 16384, SIZE};
     void *memory = talloc_new(NULL);
