@@ -62,8 +62,8 @@ static void refuse(struct request *request, struct reply *reply,
     input_error_reply(request, reply, &error);
 }
 
-/* Appends the totals and, for a caller that may see it, the number of entries
- * that meet the conditions of the index and are not in them. */
+/* Appends the totals and, if the caller may see it, the number of entries that
+ * meet the conditions of the index but are left out of the totals. */
 static void write_totals(const struct request *request,
                          const struct kx_index_info *info,
                          struct kx_slice totals, struct kx_buffer *out)

@@ -57,7 +57,8 @@ static void keep(struct entry_writer *writer, const struct kx_entry *entry,
 }
 
 /* Entries without values are never kept: writing them is as fast as copying.
- * Nor are those that refer to others, which are read in the same view. */
+ * Entries with expanded references are not kept either, because their targets
+ * must be read in this view. */
 void entry_writer_add(struct entry_writer *writer, const struct kx_entry *entry,
                       const struct shape *shape)
 {

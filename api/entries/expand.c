@@ -19,7 +19,7 @@ struct expanding {
     struct expanded_path list[EXPANSIONS_MAX];
     size_t count;
     struct kx_expander *expander;
-    struct kx_buffer record; /* of a referred entry */
+    struct kx_buffer record; /* of a target */
     struct kx_buffer name;   /* the first part of its key */
 };
 
@@ -94,7 +94,7 @@ static bool add_list(struct expanding *expansion, struct kx_slice text,
     }
 }
 
-/* Makes the error of a text that of the parameter. */
+/* Turns the error of a text into one of the parameter. */
 static bool in_parameter(struct input_error *error)
 {
     if (error->code == PROBLEM_BAD_REQUEST || error->code == PROBLEM_BAD_KEY)
@@ -169,7 +169,8 @@ static bool may_see(struct expanding *expansion, struct kx_slice key)
                           &info) != KX_OK);
 }
 
-/* Reads the referred entry. KX_ABSENT: the caller sees none. */
+/* Reads the target. KX_ABSENT: it does not exist or the caller may not read it.
+ */
 static enum kx_status read_referred(struct expanding *expansion,
                                     const struct expanded_path *followed,
                                     const struct kx_entry *entry,
@@ -189,7 +190,7 @@ static enum kx_status read_referred(struct expanding *expansion,
     return kx_read(reader, key, &expansion->record, referred_out, &fault);
 }
 
-/* Appends the referred entry, or null. */
+/* Appends the target, or null. */
 static void add_entry(struct expanding *expansion,
                       const struct expanded_path *followed,
                       const struct kx_entry *entry, struct kx_buffer *out)
@@ -204,7 +205,7 @@ static void add_entry(struct expanding *expansion,
     out->failed |= status != KX_OK && status != KX_ABSENT;
 }
 
-/* The entry's last brace gives way to the member. */
+/* Adds the member before the closing brace of the entry. */
 static void add_expanded(struct expanding *expansion,
                          const struct kx_entry *entry, struct kx_buffer *out)
 {

@@ -1,7 +1,7 @@
-/* ?expand=/user: the entries to which the shown ones refer, beside their
- * values. An entry then has the member "expanded":{"/user":{...}}, in the same
- * view. It is null if the value refers to nothing, to no entry, or to one that
- * the caller may not read. */
+/* ?expand=/user: shows an entry together with the entry to which its value
+ * refers, read in the same view: "expanded":{"/user":{...}}. The member /user
+ * is null if the value has no reference there, or if the target does not exist
+ * or the caller may not read it. */
 #ifndef API_EXPAND_H
 #define API_EXPAND_H
 
@@ -12,10 +12,10 @@ enum {
     EXPANDED_ENTRIES_MAX = 1000, /* of one page */
 };
 
-/* Reads ?expand=: paths of references, separated by commas, each as a rule
- * declares it, or with the prefix of the other entries: /user:users. Sets NULL
- * if it is not given. The expansion lies in the query's memory. Returns false
- * with PROBLEM_BAD_PARAMETER. */
+/* Reads ?expand=: paths of references, separated by commas. A rule declares the
+ * reference at the path, unless the path is followed by the prefix of the
+ * targets: /user:users. Sets NULL if the parameter is absent. The expansion
+ * lies in the query's memory. Returns false with PROBLEM_BAD_PARAMETER. */
 bool expand_read(const struct request *request,
                  const struct query_params *query,
                  struct expanding **expansion_out, struct input_error *error);
@@ -26,11 +26,12 @@ bool expand_read_array(const struct request *request, struct kx_slice array,
                        struct expanding **expansion_out,
                        struct input_error *error);
 
-/* Returns the number of entries of a page that may be shown. */
+/* Returns how many entries a page may have: at most `limit`, and fewer if the
+ * expanded ones would be more than EXPANDED_ENTRIES_MAX. */
 size_t expand_limit(const struct expanding *expansion, size_t limit);
 
-/* Appends the parts of an entry that shape selects, and what it refers to. Call
- * it inside the view that has the entry. */
+/* Appends the parts of an entry that shape selects, and the entries to which it
+ * refers. Call it inside the view that has the entry. */
 void expand_write(const struct kx_entry *entry, const struct shape *shape,
                   struct kx_buffer *out);
 

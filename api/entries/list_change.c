@@ -139,8 +139,8 @@ static bool commit_change(struct request *request, struct reply *reply,
     return false;
 }
 
-/* The changed entries, if the client prefers them. A repeated commit has kept
- * none. */
+/* Adds the changed entries if the client prefers them. A repeated commit has
+ * not kept them. */
 static void add_entries(const struct kx_commit *commit, struct reply *reply)
 {
     if (commit->entries == NULL)

@@ -42,7 +42,7 @@ struct shape {
     bool previews;  /* `kind`, `size` and `preview` in place of the value */
     size_t preview; /* its bytes at most; 0: no member `preview` */
     struct projection fields;
-    bool jobs; /* also `job`: what the store keeps beside a job */
+    bool jobs; /* also the member `job`: attempts, lease and error */
     struct expanding *expansion; /* entries/expand.h; NULL: none */
 };
 

@@ -227,7 +227,7 @@ static void members_not_indexable(struct request *request, struct reply *reply)
     member_attempted(request, reply);
 }
 
-/* A rule that needs an index refuses its drop without keys. */
+/* If a rule refuses to drop an index that it needs, there are no keys. */
 static void members_referenced(struct request *request, struct reply *reply,
                                bool told)
 {

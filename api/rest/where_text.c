@@ -1,7 +1,7 @@
 /* Translates the short form of conditions to JSON. */
 #include "rest/where_text.h"
 
-/* The comparisons. A longer text comes before its beginning. */
+/* The comparisons. "<=" must come before "<", and so on. */
 static const struct operator
 {
     const char *text;
@@ -66,8 +66,8 @@ static void add_path(struct kx_slice text, struct kx_buffer *out)
     kx_buffer_free(&path);
 }
 
-/* Appends a value. Returns false if it begins with a quote, but is no string.
- */
+/* Appends a value. Returns false if it begins with a quote but is no JSON
+ * string. */
 static bool add_value(struct kx_slice value, struct kx_buffer *out)
 {
     if (is_scalar(value)) {
