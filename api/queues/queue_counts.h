@@ -8,7 +8,7 @@ enum queue_state {
     QUEUE_DUE,     /* a claim would find the job */
     QUEUE_LEASED,  /* claimed */
     QUEUE_WAITING, /* due later, also after a failure */
-    QUEUE_DEAD,    /* failed too often, and stayed */
+    QUEUE_DEAD,    /* failed too often, and stayed in the queue */
     QUEUE_STATES
 };
 extern const char *const QUEUE_STATE_NAMES[QUEUE_STATES];
@@ -19,11 +19,12 @@ struct queue_counts {
     uint64_t jobs[QUEUE_STATES];
     uint64_t retries;      /* jobs that are not dead and had an attempt before
                             * the one that runs */
-    uint64_t attempts;     /* the most of one job */
-    int64_t oldest_due_ms; /* Unix time, of the due jobs that name one; 0: none
-                            * does */
-    int64_t next_due_ms;   /* of the jobs that are not due; 0: none */
-    uint64_t flush;        /* 0, or: an answer with the counts waits for it */
+    uint64_t attempts;     /* the largest number of attempts of one job */
+    int64_t oldest_due_ms; /* Unix time of the earliest due job; 0: no due job
+                            * has a time */
+    int64_t next_due_ms;   /* Unix time when the next job that is not due yet
+                            * becomes due; 0: none */
+    uint64_t flush;        /* flush that the answer must wait for; 0: none */
 };
 
 struct queues {
@@ -33,8 +34,8 @@ struct queues {
     size_t count;
 };
 
-/* Counts the jobs of the queues, in the order of their names: of each queue the
- * first jobs_max in the order of its index. The counts belong to
+/* Counts the jobs of all queues, in the order of the queues' names, and of each
+ * queue the first jobs_max in the order of its index. The counts belong to
  * request->memory. The caller sets queues->all, zeroes the rest, and marks the
  * rights as checked. With `all` no queue is counted on a standby, or while rows
  * cannot be read. False if the reply is complete. */

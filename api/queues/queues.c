@@ -1,6 +1,6 @@
-/* The jobs of queues are counted in slices: GET /queues, GET /queues/{name} and
- * the metrics. Each slice is a view, so if commits come between the slices, the
- * counts show no single state. */
+/* Counts the jobs of queues, in slices, for GET /queues, GET /queues/{name} and
+ * the metrics. Each slice has its own view, so if commits come between them,
+ * the counts do not describe one state of the store. */
 #include "queues/queue_counts.h"
 #include "queues/queue_handlers.h"
 
@@ -20,7 +20,7 @@ const char *const QUEUE_STATE_NAMES[QUEUE_STATES] = {"due", "leased", "waiting",
 
 /* ---- Counts -------------------------------------------------------------- */
 
-/* What is counted now. */
+/* The queue that is being counted. */
 struct job_tally {
     struct queue_counts *counts;
     struct kx_buffer after; /* position of the last job */
@@ -79,7 +79,8 @@ static enum kx_status count_slice(struct kx_reader *reader,
     return count->after.failed ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Counts a slice in the open view. Returns as count_slice; KX_QUEUE_ABSENT. */
+/* Counts a slice in the open view. The statuses of count_slice, and
+ * KX_QUEUE_ABSENT. */
 static enum kx_status next_slice(struct kx_reader *reader,
                                  struct job_tally *count,
                                  struct kx_fault *fault)
