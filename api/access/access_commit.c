@@ -351,8 +351,10 @@ static bool may_change_rule(struct request *request, struct reply *reply)
            access_rule(request, reply, SCOPE_LIST, name);
 }
 
-/* A refused reference tells that an entry does not exist, and every deletion of
- * an entry changes those that refer to it as the rule says. */
+/* Checks the rights that references need. A refused reference reveals that its
+ * target does not exist, so the caller needs `read` for the targets. If
+ * deleting a target changes the referring entries, every such deletion writes
+ * under the rule's prefix, so the caller needs `write` for the prefix. */
 static bool may_refer(struct request *request, struct reply *reply,
                       const struct kx_rule *rule)
 {

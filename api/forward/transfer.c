@@ -42,8 +42,8 @@ static const char *const SENT[] = {
     "x-transaction-domain-id",
 };
 
-/* Headers of an answer that are not passed on, besides those Vary lines that
- * this node adds itself. X-Request-Id is the one that this node sent. */
+/* Headers of an answer that are not passed on. (Neither are Vary lines that
+ * this node adds itself.) X-Request-Id has the value that this node sent. */
 static const char *const DROPPED[] = {
     "Connection",
     "Cross-Origin-Resource-Policy",

@@ -37,22 +37,23 @@ struct subject {
     atomic_uint_fast64_t uses;
 };
 
-/* A JSON Web Token that was verified: with these keys, and for these lines. */
+/* A JSON Web Token that was verified with these generations of keys and lines.
+ */
 struct verified {
     uint8_t digest[KX_SHA256_SIZE]; /* of its text */
     struct kx_token *token;         /* NULL: the place is free */
     int64_t begins_at_ms;
     uint64_t keys;    /* generation of the issuer's keys */
     uint64_t lines;   /* generation of the lines */
-    uint64_t used_at; /* in `uses` */
+    uint64_t used_at; /* identities->uses at the last use */
 };
 
 struct identities {
     const struct options *options;
-    pthread_mutex_t lock; /* guards what follows, but only `id` of subjects */
+    pthread_mutex_t lock; /* guards the members below; of subjects only `id` */
     struct grant_lines *lines;
     uint64_t generation; /* of the lines */
-    uint64_t uses;       /* of `verified`: its clock */
+    uint64_t uses;       /* of verified tokens so far, for used_at */
     struct verified verified[VERIFIED_MAX / WAYS][WAYS];
     struct subject subjects[PLACES][WAYS];
 };
@@ -598,7 +599,7 @@ static struct verified *ways_of(struct identities *identities,
     return identities->verified[place % (VERIFIED_MAX / WAYS)];
 }
 
-/* True if the counter of the token's subject is not another one's by now. */
+/* True if the token's use counter still belongs to its subject. */
 static bool has_counter(const struct kx_token *token)
 {
     const struct subject *subject =
@@ -622,8 +623,8 @@ static bool is_valid(const struct verified *verified, int64_t now_ms)
            has_counter(verified->token);
 }
 
-/* Finds the token with this digest, these keys and the current lines, which it
- * notes in `wanted`. NULL: it is not known, or not valid now. */
+/* Finds the token with the digest and keys of `wanted`, and the current lines,
+ * whose generation it stores in `wanted`. NULL: not found, or not valid now. */
 static struct kx_token *find_verified(struct identities *identities,
                                       struct verified *wanted)
 {
@@ -665,8 +666,9 @@ static void keep_verified(struct identities *identities,
     kx_token_release(previous);
 }
 
-/* The generations are those from before the check. If keys or lines change
- * during it, the token is kept for an older generation, and not found. */
+/* Both generations are read before the check. If the keys or lines change
+ * during the check, the token is kept under an old generation and never found.
+ */
 struct kx_token *identity_of_bearer(struct identities *identities,
                                     struct issuer *issuer, struct kx_slice text,
                                     void *memory, const char **why_out)

@@ -46,8 +46,8 @@ struct kx_token *identity_of_jwt(struct identities *identities,
 /* Returns the token of the JSON Web Token with this text, as identity_of_jwt
  * does, after issuer_check has accepted it. Verified tokens are kept, by a
  * digest of their text, until they expire, the keys or the lines change, or
- * others need their place. NULL: *why_out says why the token is refused, as
- * issuer_check does. Any thread. */
+ * other tokens need their place. Returns NULL with *why_out, the sentence of
+ * issuer_check that says why the token is refused. Any thread. */
 struct kx_token *identity_of_bearer(struct identities *identities,
                                     struct issuer *issuer, struct kx_slice text,
                                     void *memory, const char **why_out);

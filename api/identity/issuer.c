@@ -76,7 +76,7 @@ static bool has(struct kx_slice object, const char *pointer)
     return kx_json_find(object, kx_text(pointer), &value);
 }
 
-/* Where texts are allocated. */
+/* Allocates texts, and notes if memory ran out. */
 struct texts {
     void *memory; /* talloc context */
     bool failed;  /* memory ran out */

@@ -68,8 +68,8 @@ void issuer_close(struct issuer *issuer);
 
 /* Checks the signature and the claims iss, aud, exp and nbf of a token. Returns
  * NULL and fills in *jwt_out (texts in memory, a talloc context), or returns
- * the sentence that says why the token is refused: ISSUER_NO_MEMORY if that
- * could not be found out. Any thread. */
+ * the sentence that says why the token is refused; ISSUER_NO_MEMORY if memory
+ * ran out during the check. Any thread. */
 extern const char ISSUER_NO_MEMORY[];
 const char *issuer_check(struct issuer *issuer, struct kx_slice text,
                          void *memory, struct jwt *jwt_out);
