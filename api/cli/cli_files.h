@@ -18,9 +18,9 @@
  * or memory ran out. */
 bool cli_input(const char *path, struct kx_buffer *out);
 
-/* Replaces the file by one with this text: at any moment, also after a crash,
- * the file has the old text or the new one. Returns false after printing why
- * it cannot be written. */
+/* Replaces the content of the file by this text atomically: even after a crash
+ * it is either the old or the new content. Returns false after printing why the
+ * file cannot be written. */
 bool cli_file_replace(const char *path, struct kx_slice text);
 
 /* A file that a command writes. */

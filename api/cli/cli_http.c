@@ -407,7 +407,7 @@ int cli_unreachable(const struct cli *cli, CURL *curl, CURLcode code)
     }
 }
 
-/* libcurl calls this as it calls check_pace. */
+/* The transfer callback of libcurl for a call with a tick. */
 static int pass_tick(void *target, curl_off_t to_come, curl_off_t come,
                      curl_off_t to_go, curl_off_t gone)
 {

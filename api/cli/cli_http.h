@@ -12,7 +12,7 @@
 /* Receives a line without its end, or bytes as they arrive. Return false to
  * stop the stream. */
 typedef bool cli_line_fn(void *target, struct kx_slice line);
-/* Is called about once per second. Returns false to stop the stream. */
+/* Called about once per second. Returns false to stop the stream. */
 typedef bool cli_tick_fn(void *target);
 
 struct cli_call {
@@ -88,7 +88,7 @@ void cli_http_end(struct cli *cli);
 bool cli_read_key(const struct cli *cli, const char *text,
                   struct kx_buffer *out);
 
-/* The same for a prefix, which may end with a '/'. */
+/* As cli_read_key, for a prefix, which may end with a '/'. */
 bool cli_read_prefix(const struct cli *cli, const char *text,
                      struct kx_buffer *out);
 

@@ -658,11 +658,11 @@ static int show_promotion(const struct cli *cli, struct kx_slice document,
     return CLI_OK;
 }
 
-/* A promotion as it was last answered. */
+/* The state of a promotion in its last answer. */
 struct asked {
     char state[16];       /* "": not yet */
     uint64_t answered_ns; /* kx_monotonic_ns of that answer */
-    bool done;            /* the standby is one no longer */
+    bool done;            /* the server is no standby any more */
 };
 
 /* Sends the request once. Returns CLI_OK to continue. */

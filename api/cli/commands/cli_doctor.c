@@ -12,7 +12,7 @@
 #include "cli/cli_lists.h"
 #include "cli/cli_show.h"
 
-/* As the alerts KindexBackupLate and KindexArchiveLate. */
+/* The same limits as in the alerts KindexBackupLate and KindexArchiveLate. */
 enum {
     BACKUP_LATE_S = 2 * 24 * 3600, /* age of the last backup */
     ARCHIVE_LATE_S = 600           /* age of the archive's log */
@@ -207,7 +207,7 @@ static int ask_access(struct doctor *doctor)
 static const struct copy {
     const char *what;
     const char *metric; /* the time of the last one */
-    double late_s;      /* older ones are `late` */
+    double late_s;      /* an older copy has the health `late` */
     enum health late;
     const char *missing;
 } COPIES[] = {
@@ -238,7 +238,7 @@ static void judge_copy(struct doctor *doctor,
     say(doctor, age_s > copy->late_s ? copy->late : FINE, copy->what, text);
 }
 
-/* Says how old the copies are, if the caller may see the metrics. A standby
+/* Prints how old the copies are, if the caller may see the metrics. A standby
  * makes none, and an empty store has nothing to copy. */
 static int ask_copies(struct doctor *doctor)
 {
@@ -263,8 +263,8 @@ static int ask_copies(struct doctor *doctor)
 /* ---- Indexes --------------------------------------------------------------
  */
 
-/* Finds how many entries that meet the conditions of the index it leaves out.
- * False if the server has not counted them. */
+/* Sets the number of entries that meet the conditions of the index but are left
+ * out. Returns false if the server has not counted them. */
 static bool left_out_of(struct kx_slice index, uint64_t *entries_out)
 {
     struct kx_slice left_out;

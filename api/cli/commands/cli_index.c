@@ -79,8 +79,8 @@ static void show_prefix(const struct cli *cli, struct kx_slice prefix)
     kx_buffer_free(&path);
 }
 
-/* Prints a field as index add takes it, and in brackets what index add has an
- * option for. */
+/* Prints a field in the syntax of `index add`, and in brackets what is an
+ * option there. */
 static void show_field(const struct cli *cli, struct kx_slice field)
 {
     const char *path = cli_text(cli, field, "path");
@@ -128,8 +128,8 @@ static void show_rest(struct kx_slice index)
     putchar('\n');
 }
 
-/* Puts the number of entries that the index leaves out; "?" if the server has
- * not counted them. */
+/* Prints the number of entries that the index leaves out, or "?" if the server
+ * has not counted them. */
 static void show_left_out(struct kx_slice index)
 {
     struct kx_slice left_out = member_or(index, "leftOut", "{}");

@@ -19,7 +19,7 @@ enum watch_event { OTHER, CHANGE, FAILURE };
 
 enum {
     ID_SIZE = 64, /* two versionstamps and a comma have 41 */
-    NOTE_MS = 500 /* least time between two records of the place */
+    NOTE_MS = 500 /* between two writes of the state file, at least */
 };
 
 /* A place in the changes of an index, and the size of the file with all changes
@@ -49,9 +49,9 @@ static bool enough(const struct watching *watching)
 
 /* ---- The copy ----------------------------------------------------------- */
 
-/* With --file standard output becomes that file. The state file has the place
- * after the last commit that is on disk there, so a copy that was killed is cut
- * back to that place and continues exactly. */
+/* With --file that file becomes standard output. The state file records the
+ * place after the last commit that has reached the disk. A copy that was killed
+ * is cut back to that place, so it neither lacks nor repeats a change. */
 
 static bool copies(const struct watching *watching)
 {
@@ -73,7 +73,7 @@ static void add_text(struct kx_buffer *out, const char *name, const char *text)
         kx_add_text(out, "null");
 }
 
-/* Writes the state file. The file with the changes is on disk before. */
+/* Syncs the file with the changes, then writes the state file. */
 static bool note_place(struct watching *watching)
 {
     const struct cli *cli = watching->cli;
@@ -148,7 +148,7 @@ static bool read_place(const struct cli *cli, struct kx_slice state,
     return true;
 }
 
-/* Reads the place. If there is no state file, the place is the beginning. */
+/* Reads the place from the state file. Without one it is the beginning. */
 static bool find_place(const struct cli *cli, struct copy_place *place)
 {
     struct kx_buffer state;
@@ -188,7 +188,7 @@ static bool cut_back(const struct watching *watching, int fd)
            fail_file(watching->cli->file);
 }
 
-/* Makes the file standard output, locked for this process. */
+/* Locks the file, cuts it back to the place and makes it standard output. */
 static bool take_file(struct watching *watching, int fd)
 {
     const struct cli *cli = watching->cli;
@@ -213,7 +213,7 @@ static bool begin_copy(struct watching *watching)
     return taken && note_place(watching);
 }
 
-/* All changes up to this id have been written. */
+/* Call when all changes up to this id have been printed. */
 static void move_place(struct watching *watching, struct kx_slice id)
 {
     off_t bytes = fflush(stdout) == 0 ? ftello(stdout) : -1;
