@@ -72,8 +72,8 @@ function go(hash) {
   else location.hash = hash;
 }
 
-// What the box offers besides keys and values: [name, icon, run]. What follows the name of a
-// form fills it: new index users /city.
+// The commands that the box offers: [name, icon, run]. Text after the name of a form fills in
+// the form: new index users /city.
 function commands(text) {
   const pages = Object.entries(PAGES).filter(([id]) => sees(id)).map(([id, { name }]) => [name, id, () => go(`#/${id}`)]);
   const make = [['New entry', 'data', 'write'], ['New index', 'indexes', 'index'], ['New rule', 'rules', 'index'], ['New queue', 'queues', 'index'], ['New access token', 'access', 'admin'], ['Import entries', 'data', 'write']]
@@ -111,7 +111,7 @@ function leaveBox(event) {
 
 let current = null;
 let currentId = null;
-let opening; // the page of currentId, which may still be loaded
+let opening; // the page of currentId, which may still be loading
 
 const app = {
   main,

@@ -3,10 +3,10 @@
 import { h, fill } from './dom.js';
 import { merge } from './merge.js';
 
-const CELLS_MAX = 4000000; // of the table of two texts
+const CELLS_MAX = 4000000; // of the table that compares two texts
 
-// Which of the lines the other text does not have, in the longest sequence that both have. Of
-// longer texts those that it has nowhere.
+// Marks the lines that are not in the longest common subsequence of both texts. In texts too
+// long for that, marks the lines that the other text has nowhere.
 function added(lines, others) {
   const [n, m] = [others.length, lines.length];
   if (n * m > CELLS_MAX) {

@@ -23,7 +23,7 @@ export function h(tag, properties, ...children) {
 export const fill = (node, ...children) => node.replaceChildren(...given(children));
 
 export const FIELDS = 'input, textarea, select, [contenteditable="plaintext-only"]';
-// A page that is complete only now takes no focus from a field in which its user types.
+// A page that finishes loading takes no focus from a field in which its user types.
 export const isTyping = () => document.activeElement.matches(FIELDS);
 
 const SAID_MS = 4000;

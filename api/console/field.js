@@ -34,8 +34,8 @@ function ranges(text, node) {
   return found;
 }
 
-// The text of a JSON value in lines, of which those between two brackets fold. No line of JSON
-// ends in a bracket within a string.
+// The lines of a JSON text, in which the lines between two brackets fold. A bracket at the end of
+// a line is never inside a string.
 export function outline(text, label) {
   const root = h('div.outline', { tabIndex: 0, role: 'region', 'aria-label': label });
   const stack = [root];

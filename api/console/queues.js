@@ -1,5 +1,5 @@
-// The queues: how many jobs are in which state, the jobs in the order in which they are due, and
-// the dead ones, which can be tried again.
+// The queues: the number of jobs in each state, the jobs in the order in which they are due, and
+// the dead jobs, which can be retried.
 import { h, fill, say, count } from './dom.js';
 import { get, post, query } from './api.js';
 import { stringify } from './json.js';
@@ -11,12 +11,12 @@ import { Split, tabbed } from './split.js';
 import { mutationOf, read, versionstampOf } from './stored.js';
 import { table } from './values.js';
 
-const COUNTED = 20; // queues of the list, whose jobs are counted when it is shown
-const EACH_MS = 5000; // the jobs of the queue that is shown are counted again
+const COUNTED = 20; // queues whose jobs are counted when the list is shown
+const EACH_MS = 5000; // between counts of the jobs of the chosen queue
 const PAGE = 50; // jobs
-const SCANNED = 1000; // index entries in one request, for dead jobs that have stayed
+const SCANNED = 1000; // index entries per request when looking for dead jobs in their queue
 const SCANS_MAX = 10;
-const RETRIED_MAX = 1000; // jobs, by one press
+const RETRIED_MAX = 1000; // jobs per click
 const DEAD = 9007199254740991; // the time at which a dead job is due
 
 const COUNTS = [['due', 'Due'], ['leased', 'Claimed'], ['waiting', 'Due later'], ['dead', 'Dead'], ['attempts', 'Attempts, at most']];
@@ -39,8 +39,8 @@ const jobs = (host, declaration) => table(host, { head: [['Job'], ['Due']], empt
 
 // ---- Dead jobs --------------------------------------------------------------
 
-// A dead job: {from, to}: where it lies, and the key under which it is tried again. They were
-// moved to the prefix for dead jobs, under their keys and a versionstamp, or have stayed.
+// A dead job is {from, to}: its present key, and the key under which it is retried. Dead jobs have
+// moved to the prefix for dead jobs, under their key and a versionstamp, or stayed in their queue.
 async function deadJobs({ name, prefix, fields, queue }, stayed, limit) {
   const found = [];
   if (queue.dead) {
@@ -61,7 +61,7 @@ async function deadJobs({ name, prefix, fields, queue }, stayed, limit) {
   return found.slice(0, limit);
 }
 
-// Stores it again as a job, in one commit, if no other client has written it since.
+// Stores the job again in one commit, unless another client has written it since.
 async function retry({ from, to }) {
   const entry = await read(from);
   const moved = stringify(from) !== stringify(to);
@@ -98,7 +98,7 @@ async function dead(host, declaration, counts, again) {
 
 // ---- The form ---------------------------------------------------------------
 
-// A new queue of a prefix; done(name) after it was declared.
+// The form of a new queue for a prefix. Calls done(name) after declaring it.
 function form(prefix, done) {
   const field = (name, label, placeholder, value = '') => h('label', {}, label, h('input', { name, placeholder, value, spellcheck: false, autocomplete: 'off' }));
   const result = h('p.bad', { role: 'alert' });

@@ -1,5 +1,5 @@
-// The declared rules: what the entries under a prefix must be. Of each the entries that violate it,
-// the totals of its quota, and a form that declares or changes it, tried while one types.
+// The declared rules. For each rule: the entries that violate it, the totals of its quota, and a
+// form that declares or changes it and shows the result of a dry run while the user types.
 import { h, fill, say, bytes, count } from './dom.js';
 import { get, post, query, send } from './api.js';
 import { format, mistake, parse as parseJson, stringify } from './json.js';
@@ -64,7 +64,7 @@ function some(members) {
 }
 
 class Form {
-  // Of a rule, or of a new one for a prefix; done(name) after it was declared.
+  // The form of a rule, or of a new rule for a prefix. Calls done(name) after declaring it.
   constructor({ rule, prefix: begun = '', done }) {
     const { name = '', prefix = [], depth, schema, bounds = {}, ttl = {}, quota = {} } = rule ?? {};
     Object.assign(this, { rule, done, turn: 0, fields: {} });

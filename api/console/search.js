@@ -40,7 +40,7 @@ export class Search {
     this.search();
   }
 
-  // Forgets the question: no timer and no answer opens the list after this.
+  // Cancels the search: no timer and no answer opens the list after this.
   close() {
     clearTimeout(this.timer);
     this.abort?.abort();

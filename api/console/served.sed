@@ -1,4 +1,4 @@
-# What browsers get of a file of the console: its lines without those that are only a
-# comment or empty, and without indentation. No literal and no comment spans lines (make shape).
+# Makes what browsers get from a file of the console: removes indentation, empty lines and lines
+# that are only a comment. No literal and no comment spans lines (make shape).
 /^ *($|\/\/|\/\*[^*]*\*\/$)/d
 s/^ +//

@@ -1,15 +1,15 @@
-// A page with a list beside one of its things: an index, a rule, a queue.
+// A page that shows a list (of indexes, rules or queues) beside the chosen item.
 import { h, fill, isTyping } from './dom.js';
 import { icon } from './icons.js';
 import { may } from './session.js';
 
 export class Split {
-  // id: of the page; name: over the list; one: of what it lists; columns: [title, class];
-  // scope: for a new one; more: other buttons; hint, while none is chosen. Subclasses have load(), which shows what
-  // there is, row(thing), open(host, name) and newForm(text), which the
-  // text fills: {node, focus()}.
+  // id: of the page; name: heading of the list; one: name of an item; columns: [title, class];
+  // scope: needed for a new item; more: other buttons; hint: shown while no item is chosen.
+  // Subclasses have load(), which shows all items, row(thing), open(host, name) and
+  // newForm(text), which returns a form filled in from the text: {node, focus()}.
   constructor(app, { id, name, one, columns, scope, more, hint }) {
-    Object.assign(this, { app, id, name, scope, turn: 0, rows: new Map() }); // turn: counts what was asked to be shown beside the list
+    Object.assign(this, { app, id, name, scope, turn: 0, rows: new Map() }); // turn: number of requests to show an item or form
     this.body = h('tbody');
     this.detail = h('section.detail', { 'aria-label': one });
     this.node = h('div.split.panes', {}, h('section.list', { 'aria-label': name },
@@ -22,10 +22,10 @@ export class Split {
     this.close(hint);
   }
 
-  // Shows the first or second pane where there is room for one.
+  // Shows the first or second pane if there is room for only one.
   pane(number) { this.node.dataset.pane = number; }
 
-  // The detail is what stands below what leads back to the list.
+  // Fills the detail pane, below the button that leads back to the list.
   fillDetail(...nodes) {
     fill(this.detail, h('button.back', { type: 'button', onclick: () => this.back() }, `‹ ${this.name}`), nodes);
   }
@@ -39,7 +39,7 @@ export class Split {
       await this.load();
       if (this.rows.size === 0) fill(this.body, this.none);
     }
-    if (turn !== this.turn) return; // a new one was begun meanwhile
+    if (turn !== this.turn) return; // something else is to be shown now
     let name = path;
     try { name = decodeURIComponent(path); } catch { /* nothing has this name */ }
     if (name !== '') await this.choose(name);
@@ -62,7 +62,7 @@ export class Split {
     this.rows.set(thing.name, { thing, node });
   }
 
-  // It is there no longer.
+  // Removes an item that no longer exists.
   gone(name) {
     this.rows.get(name)?.node.remove();
     this.rows.delete(name);

@@ -32,7 +32,7 @@ const unfold = async (page, id) => {
 };
 const answerOf = (node) => node.locator('p[role=status]');
 
-test('it has every operation of openapi.json, and each can be opened', () => withDocs(async ({ client, open, context, base }) => {
+test('the reference has every operation of openapi.json, and each can be opened', () => withDocs(async ({ client, open, context, base }) => {
   const bodies = [];
   context.on('response', (response) => {
     const { pathname } = new URL(response.url());
@@ -95,7 +95,7 @@ test('a request is sent to this server, with its answer or its problem', () => w
   await page.fine();
 }));
 
-test('the commands of every language do what the form says', () => withDocs(async ({ client, open }) => {
+test('the commands of every language send the request of the form', () => withDocs(async ({ client, open }) => {
   const page = await open('#putEntry');
   const put = operation(page, 'putEntry');
   await put.getByLabel('ttl', { exact: true }).fill('1h');

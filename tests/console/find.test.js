@@ -158,7 +158,7 @@ test('no late answer opens the list of the box after it was left', () => withCon
   await page.fine();
 }));
 
-test('a page that is complete only now takes no focus from a field', () => withConsole(async ({ client, open }) => {
+test('a page that finishes loading takes no focus from a field', () => withConsole(async ({ client, open }) => {
   await shop(client, 'focus');
   const box = (page) => page.waitForFunction(() => document.activeElement.id === 'goto');
   for (const [hash, pattern, complete] of [['server', '**/slow?*', 'tbody td'], ['access', '**/tokens', 'tbody td'],

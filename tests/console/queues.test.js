@@ -16,7 +16,7 @@ async function kill(client, queue, limit) {
   return jobs;
 }
 
-test('a queue is declared by keyboard, and its dead jobs are tried again with the same bytes', () => withConsole(async ({ client, open }) => {
+test('a queue is declared by keyboard, and its dead jobs are retried with the same bytes', () => withConsole(async ({ client, open }) => {
   const page = await open('#/data');
   await page.locator('.tree > li').first().waitFor();
   page.countFromHere();
@@ -71,7 +71,7 @@ test('a queue is declared by keyboard, and its dead jobs are tried again with th
   await page.fine();
 }));
 
-test('dead jobs that have stayed in their queue are tried again, unless they were written since', () => withConsole(async ({ client, open }) => {
+test('dead jobs that stayed in their queue are retried, unless they were written since', () => withConsole(async ({ client, open }) => {
   await client('POST', '/indexes', '{"name":"task_due","prefix":["task"],"fields":["/kind","/due"],"missing":"null","queue":{"retries":[]}}', { ...json, Prefer: 'wait=30' });
   for (const [name, kind] of [['x', 'a'], ['y', 'b'], ['z', 'b']]) await client('PUT', `/kv/task/${name}`, `{"kind":"${kind}"}`, json);
   await kill(client, 'task_due', 2);

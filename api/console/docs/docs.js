@@ -1,6 +1,6 @@
-// The reference: openapi.json as a page. An operation is drawn when it is opened. Its form has
-// the values of a request, which can be sent to this server with the token of the console; the
-// commands in curl, TypeScript and Python are that request.
+// The reference: openapi.json as a page. An operation is drawn when it is opened. Its form makes a
+// request, which can be sent to this server with the token of the console, and which is also shown
+// as a command in curl, TypeScript and Python.
 import { h, fill } from './dom.js';
 import { get, hasToken, Problem, send, setToken } from './api.js';
 import { format, parse, stringify } from './json.js';
@@ -20,7 +20,7 @@ const resolved = (node) => {
 
 // ---- Texts ------------------------------------------------------------------
 
-// Between backquotes is code. A paragraph of lines with | is a table.
+// Text between backquotes is code. A paragraph of lines that begin with | is a table.
 const spans = (text) => text.split('\x60').map((part, i) => (i % 2 ? h('code', {}, part) : part));
 function paragraph(text) {
   if (!text.startsWith('|')) return h('p', {}, spans(text));
@@ -50,7 +50,7 @@ const BOUNDS = { minimum: 'at least', maximum: 'at most', minLength: 'length at 
 const bounds = (schema) => Object.entries(BOUNDS).filter(([name]) => schema?.[name] !== undefined)
   .map(([name, text]) => `${text} ${typeof schema[name] === 'string' ? schema[name] : stringify(schema[name])}`).join(', ');
 
-// What a schema has inside; a reference is opened on demand.
+// The members of a schema. A reference is opened on demand.
 function inside(schema, depth = 0) {
   const one = resolved(schema);
   if (!one || one === true || depth > DEPTH_MAX) return null;
