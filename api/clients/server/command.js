@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// Runs the program with the arguments of this command, which ends as the program does.
+// Runs the program with the arguments of this command, and exits with its status or signal.
 "use strict";
 
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
 const { findProgram } = require("./program.js");
 
-const NOT_LOADED = 127; // by the system's loader, which has named a library
+const NOT_LOADED = 127; // exit status of the dynamic loader, which has named the missing library
 
 const program = spawn(findProgram(), process.argv.slice(2), { stdio: "inherit" });
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {

@@ -5,10 +5,10 @@ const { spawn } = require("node:child_process");
 const { connect } = require("kindex");
 const { findProgram } = require("./program.js");
 
-const SAID_MAX = 4096; // characters of what the program said last
+const SAID_MAX = 4096; // last characters of standard error that are kept
 
-// Resolves with the first line of standard output. Rejects with what the program said if
-// it ends before.
+// Resolves with the first line of standard output. If the program ends before, rejects with
+// its last output on standard error.
 function firstLine(server) {
   return new Promise((resolve, reject) => {
     let line = "";
@@ -23,7 +23,7 @@ function firstLine(server) {
   });
 }
 
-// Returns a function that ends the program, at the latest when this program exits.
+// Returns a function that stops the server. It also stops when this process exits.
 function ending(server) {
   const kill = () => server.kill();
   process.once("exit", kill);

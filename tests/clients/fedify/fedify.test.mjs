@@ -1,5 +1,5 @@
-// The adapter for Fedify, by the suite that Fedify has for queues, by its in-memory store as
-// a model, and as a federation uses both. PLANTED puts a flaw in, which must be found.
+// Tests the adapter for Fedify with Fedify's suite for queues, with its in-memory store as a
+// model, and in a federation. PLANTED names a flaw to put in, which a test must find.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createFederation, MemoryKvStore } from '@fedify/fedify';
@@ -34,7 +34,7 @@ async function all(entries) {
   return found;
 }
 
-test('a store answers as the one in memory', async () => {
+test("a store answers like Fedify's in-memory store", async () => {
   const stores = [openStore({ db, prefix: ['model'] }), new MemoryKvStore()];
   const both = async (ask) => {
     const [ours, theirs] = await Promise.all(stores.map(ask));
@@ -64,7 +64,7 @@ test('a store answers as the one in memory', async () => {
   assert.equal((await db.get(['model', 'c'])).versionstamp, null);
 });
 
-test('an entry expires when its time to live says', async () => {
+test('an entry expires after its time to live', async () => {
   const kv = openStore({ db });
   const before = Date.now();
   await kv.set(['life'], 1, { ttl: duration(60_000) });
@@ -74,7 +74,7 @@ test('an entry expires when its time to live says', async () => {
   while (await kv.get(['life']) !== undefined) await new Promise((resolve) => { setTimeout(resolve, 5); });
 });
 
-test('of many that swap one value one succeeds', async () => {
+test('when many clients swap one value, exactly one succeeds', async () => {
   const kv = openStore({ db });
   for (let round = 0; round < 10; round++) {
     await kv.set(['swap'], round);
@@ -89,7 +89,7 @@ test("a queue passes Fedify's suite, with ordering keys", async () => {
   assert.deepEqual(await openQueue({ db, prefix: ['suite'] }).getDepth(), { queued: 0 });
 });
 
-test('one message of an ordering key is handled at a time, and the next one after it', async () => {
+test('messages with an ordering key are handled one at a time, in order', async () => {
   const queue = openQueue({ db, prefix: ['order'], concurrency: 8 });
   const stop = new AbortController();
   const running = new Map();
@@ -113,7 +113,7 @@ test('one message of an ordering key is handled at a time, and the next one afte
   for (const key of ['a', 'b']) assert.deepEqual(seen.get(key), Array.from({ length: 10 }, (_, n) => n));
 });
 
-test('a message whose handler throws comes again, and is put aside in the end', async () => {
+test('a message whose handler throws is retried, then moved to the dead messages', async () => {
   const errors = [];
   const queue = openQueue({ db, prefix: ['poison'], onError: (error) => errors.push(error.message) });
   await queue.enqueue('bad', { orderingKey: 'k' });
@@ -132,7 +132,7 @@ test('a message whose handler throws comes again, and is put aside in the end', 
   assert.equal(await db.count({ prefix: ['poison', 'lanes'] }), 0);
 });
 
-test('a federation works with both', async () => {
+test('a federation works with the store and the queue', async () => {
   const kv = openStore({ db, prefix: ['federation'] });
   const queue = openQueue({ db, prefix: ['federation-queue'] });
   const federation = createFederation({ kv, queue, manuallyStartQueue: true });
@@ -145,7 +145,7 @@ test('a federation works with both', async () => {
   await started;
 });
 
-test('options that there are not are errors', () => {
+test('unknown options are errors', () => {
   assert.throws(() => new KindexKvStore({ db, prefx: ['a'] }), /no member prefx/);
   assert.throws(() => new KindexMessageQueue({ url, workers: 8 }), /no member workers/);
 });

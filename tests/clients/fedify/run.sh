@@ -1,6 +1,6 @@
 #!/bin/bash
-# The adapter for Fedify, which needs Deno or Node 22: by Fedify's types and its suite, in Deno
-# and in Node 24. BUILD says where the program was built.
+# Tests the adapter for Fedify, which needs Deno or Node 22, against Fedify's types and suite, in
+# Deno and in Node 24. BUILD is the build directory.
 set -u
 cd "$(dirname "$0")"
 . ../lib.sh
@@ -18,7 +18,7 @@ deno() {
         "$DENO" "$1" --quiet --node-modules-dir=manual "${@:2}")
 }
 
-# node24 [PATTERN]: all tests, or those with such a name.
+# node24 [PATTERN]: runs all tests, or those whose name matches.
 node24() {
     (cd "$work/app" && "$NODE" --test --test-name-pattern "${1:-.}" fedify.test.mjs)
 }

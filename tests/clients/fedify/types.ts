@@ -1,4 +1,4 @@
-// That the adapter is what Fedify takes, and that its own types find a mistake.
+// Checks that Fedify's types accept the adapter, and that the adapter's types find mistakes.
 import { createFederation, type KvStore, type MessageQueue } from "@fedify/fedify";
 import { connect } from "kindex";
 import { KindexKvStore, KindexMessageQueue } from "kindex-adapters/fedify";

@@ -31,7 +31,7 @@ lists_version() {
     (cd "$work/app" && npx kindex version) | grep -qx "kindex $(jq -r .version "$clients/server/package.json")"
 }
 
-# Of a program that does not exist the command says so; its exit status is the program's.
+# The command's exit status is that of the program.
 status_of() {
     (cd "$work/app" && npx kindex "${@:2}")
     [ $? -eq "$1" ]

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Entry, Job, Key, Kindex } from "kindex";
 import { batches, opened, type StoreOptions, timeToLive } from "./options.js";
 
-/** What a `Temporal.Duration` has. */
+/** The part of `Temporal.Duration` that is used. */
 type Duration = { total(options: { unit: "millisecond" }): number };
 type FedifyKey = readonly [string, ...string[]];
 type SetOptions = { ttl?: Duration };
@@ -38,7 +38,7 @@ export class KindexKvStore {
     await this.#db.delete(this.#key(key));
   }
 
-  /** Of several callers with one expected value one succeeds. `undefined`: no entry. */
+  /** Of several callers with the same expected value exactly one succeeds. `undefined`: no entry. */
   async cas(
     key: FedifyKey,
     expected: unknown,
@@ -89,12 +89,12 @@ const SETS = 2; // mutations of a message
 const BATCH = 1000 / SETS;
 
 /**
- * The MessageQueue of Fedify. Messages lie in lanes, in the order of their commits: those with
- * one ordering key are one lane, any other message has a lane of its own. A job of a queue
- * stands for each lane that has messages, so that one worker handles a lane at a time.
+ * The MessageQueue of Fedify. Messages are in lanes, in the order of their commits: one lane for
+ * each ordering key, and one for each message without such a key. Each lane with messages is a
+ * job of a queue, so only one worker at a time handles it.
  */
 export class KindexMessageQueue {
-  /** Fedify tries again what has failed, by messages with a delay. */
+  /** Fedify itself retries failed messages, by enqueueing them again with a delay. */
   readonly nativeRetrial = false;
   readonly #db: Kindex;
   readonly #prefix: Key;
@@ -142,13 +142,13 @@ export class KindexMessageQueue {
       this.#db.atomic()
         .set(this.#messages(lane), { message, due, attempts: 0 }, { suffix: "versionstamp" });
     for (;;) {
-      // A write to a lane that a worker has would end its lease.
+      // Writing the job of a lane would end the lease of its worker, so an existing job stays.
       if ((await add().check({ of, versionstamp: null }).set(of, { due }).commit()).ok) return;
       if ((await add().check({ of, exists: true }).commit()).ok) return;
     }
   }
 
-  /** In one commit, if there are at most 500 without an ordering key. */
+  /** Up to 500 messages without an ordering key are one commit. */
   async enqueueMany(messages: readonly unknown[], options?: EnqueueOptions): Promise<void> {
     if (options?.orderingKey !== undefined) {
       for (const message of messages) await this.enqueue(message, options);
@@ -194,7 +194,7 @@ export class KindexMessageQueue {
     for (;;) {
       const [first] = await this.#first(lane);
       if (!first) {
-        // Not if a message has come meanwhile: its sender has relied on this job.
+        // Fails if a message has arrived meanwhile: its sender relies on this job.
         const { ok } = await this.#db.atomic().check({ prefix: lane, none: true }).ack(job).commit();
         if (ok) return;
         continue;
@@ -219,7 +219,7 @@ export class KindexMessageQueue {
     return [];
   }
 
-  // A message whose handler has thrown too often is put aside, so that the next ones follow.
+  // Moves a message whose handler has thrown too often away, so that the lane continues.
   async #failed({ key, value }: Entry<Message>): Promise<void> {
     const attempts = value.attempts + 1;
     if (attempts < ATTEMPTS_MAX) return void await this.#db.put(key, { ...value, attempts });
@@ -227,7 +227,7 @@ export class KindexMessageQueue {
     await this.#db.atomic().delete(key).set(dead, { ...value, attempts }).commit();
   }
 
-  /** Messages that no handler has yet. */
+  /** The number of messages that no handler has started. */
   async getDepth(): Promise<{ queued: number }> {
     await this.#declare();
     const messages = await this.#db.count({ prefix: [...this.#prefix, "messages"] });

@@ -1073,7 +1073,7 @@ class Kindex:
     def put_rule(self, name: str, prefix: Key, **members: object) -> JSON:
         """Declares what entries under a prefix must be, with ``schema``, ``ttl``,
         ``quota`` and so on as PUT /rules takes them, or replaces the rule of this name.
-        New entries obey it at once; those that are there are checked meanwhile."""
+        Writes obey it at once; stored entries are checked in the background."""
         return _rule(self._put_rule(name, {"prefix": prefix, **members}, {}))
 
     def plan_rule(self, name: str, prefix: Key, **members: object) -> JSON:
@@ -1110,7 +1110,7 @@ class Kindex:
         return self._paged(limit, page_size, ask, "violations", _violation)
 
     def usage(self, prefix: Optional[Key] = None) -> Sequence[JSON]:
-        """The totals of rules with a quota for keys under a prefix, or around it, at
+        """The totals of quotas on a prefix, below it, or above it, at
         most 1000."""
         query: Query = {"prefix": _text(prefix), "limit": "1000"}
         answer = self._read("GET", "/usage", "usage", query=query)

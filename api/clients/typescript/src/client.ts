@@ -144,7 +144,7 @@ export interface Fit {
   reasons?: { code: string; detail: string }[];
   /** The index may leave out entries of the query, but leaves out none of those stored. */
   leavesOut?: 0;
-  /** The change of its declaration with which that stays so. */
+  /** The change of the declaration that makes this permanent. */
   permanent?: { missing: "error" };
 }
 export interface Explanation {
