@@ -308,9 +308,8 @@ static enum kx_status remove_expired(struct plan *plan, struct kx_slice key,
     return status == KX_OK ? plan_index_update(plan) : status;
 }
 
-/* Removes the entry, or changes some of the entries that refer to it: KX_AGAIN.
- * If another entry, which would be deleted with it, is the one to which too
- * many refer, those come first. */
+/* Removes the entry. If too many entries refer to it, or to an entry that would
+ * be deleted with it, only some of those are changed: KX_AGAIN. */
 static enum kx_status expire_in_steps(struct plan *plan, struct kx_slice key,
                                       int64_t expires_at_ms)
 {

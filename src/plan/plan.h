@@ -43,11 +43,12 @@ size_t plan_prefetch_commits(struct plan *plan,
 
 /* Removes the entry under key that has expired at expires_at_ms, with its index
  * entries. Rows of aggregate indexes change with it and get the plan's stamp; a
- * removal that leaves tombstones, or that references may follow, takes the next
- * stamp. If a rule may refer to the entry, nothing of the plan may have changed
- * before. KX_OK, also if the entry is gone; KX_AGAIN: so many entries refer to
- * it that only some of them were changed, and it is still there; KX_NO_MEMORY,
- * KX_FAILED, and what a rule refuses: the plan is unchanged. */
+ * removal that leaves tombstones, or of an entry to which a rule's references
+ * may lead, takes the next stamp. In the latter case the plan must have no
+ * changes yet. KX_OK, also if the entry is gone; KX_AGAIN: the entry is still
+ * there, because so many entries refer to it that only some of them were
+ * changed. With KX_NO_MEMORY, KX_FAILED, and the statuses of a rule's refusal,
+ * the plan is unchanged. */
 enum kx_status plan_expire(struct plan *plan, struct kx_slice key,
                            int64_t expires_at_ms);
 

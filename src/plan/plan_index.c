@@ -101,8 +101,8 @@ static void prefetch_rows(struct plan *plan)
 /* ---- Entries that are left out --------------------------------------------
  */
 
-/* Counts the entry if the index leaves it out (entries: 1), or no longer does
- * (-1): `extract` has its keys. */
+/* Adds `entries` (1 after the commit, -1 before it) to the number of entries
+ * left out if `extract` has found no key. */
 static enum kx_status count_left_out(struct plan *plan, struct index *index,
                                      const struct extract *extract,
                                      int64_t entries)
@@ -310,8 +310,8 @@ static bool is_same(const struct extract *a, const struct extract *b)
     return n == a->count;
 }
 
-/* Makes the keys and totals of an entry, and adds `entries` to the number of
- * those that the index leaves out if it has no keys. */
+/* Makes the keys and totals of an entry. If it has no keys, adds `entries` to
+ * the number of entries that the index leaves out. */
 static enum kx_status extract_counted(struct plan *plan, struct index *index,
                                       struct extract *extract,
                                       struct kx_slice key,

@@ -378,8 +378,8 @@ static enum kx_status begin_entries(struct kx_commit *commit,
     return commit->entries == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Begins a claim, also in a commit that continues one that has found no job.
- * status: of the look-up of the queue. */
+/* Begins a claim, or continues one that has found no job. status: of the
+ * look-up of the queue. */
 static enum kx_status begin_claim(struct plan *plan,
                                   const struct kx_mutation *mutation,
                                   enum kx_status status,

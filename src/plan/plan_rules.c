@@ -103,10 +103,10 @@ static enum kx_status refuse(struct plan *plan, const struct ruled *entry,
 }
 
 /* ---- Targets of references -----------------------------------------------
- * What an entry refers to is looked for in the state before the commit or in
- * that after it. An entry that has expired is stored until its removal, which
- * follows the references: until then they are no violations. But the entry is
- * hidden, so nothing else may come to refer to it. */
+ * A target is looked up in the state before or after the commit. An expired
+ * target stays stored until its removal, which follows the references to it, so
+ * these references are no violations until then. But the target is hidden, so
+ * no new reference to it is accepted. */
 
 /* An entry that is tested, and the state in which its targets are looked for.
  */
@@ -150,7 +150,7 @@ static struct kx_slice before_of(const struct plan *plan, struct kx_slice key)
     return kx_slice(NULL, 0);
 }
 
-/* Reads the record that the target has in the state that is looked at. */
+/* Reads the target's record before or after the commit (finder->before). */
 static enum kx_status read_target(const struct finder *finder,
                                   struct kx_slice target,
                                   struct record *record_out)
@@ -282,8 +282,9 @@ static enum kx_status check_changes(struct plan *plan, size_t count)
 }
 
 /* ---- Referring entries ---------------------------------------------------
- * They are found by the rows that an index has in the table, so a commit that
- * needs them begins its batch (catalog_is_target). */
+ * They are found through index rows in the table, which do not show earlier
+ * commits of the batch, so a commit that needs them must be the first of its
+ * batch (catalog_is_target). */
 
 /* A walk through the entries that refer to another one by a reference. */
 struct referral {
@@ -303,7 +304,7 @@ struct referral {
     struct kx_buffer end;
 };
 
-/* Takes a referring entry. A status other than KX_OK ends the walk. */
+/* Handles a referring entry. A status other than KX_OK ends the walk. */
 typedef enum kx_status referral_fn(struct referral *referral,
                                    const struct record *record);
 
@@ -326,8 +327,8 @@ static enum kx_status find_index(struct plan *plan, const struct index *rule,
     return plan_refuse_unready(plan_refusal(plan), unready);
 }
 
-/* Makes the key of the entry of a row. KX_ABSENT: the row is of no entry that
- * the rule covers. */
+/* Makes the key of the entry to which an index row belongs. KX_ABSENT: there is
+ * none, or the rule does not cover it. */
 static enum kx_status make_key(struct referral *referral,
                                const struct index *index, struct kx_slice key,
                                struct kx_slice bytes)
@@ -437,14 +438,15 @@ static enum kx_status each_referring(struct referral *referral,
     return status;
 }
 
-/* Returns whether the number of violations of the rule is kept. */
+/* Returns whether the rule's violations may have been counted. */
 static bool may_count(const struct index *rule)
 {
     return rule->state == KX_INDEX_CONFLICTED ||
            (rule->state == KX_INDEX_BUILDING && rule->build.resume.size != 0);
 }
 
-/* Calls `visit` for all entries that refer to this key by a rule. */
+/* Calls `visit` for all entries that refer to this key by references of the
+ * rule `of`. */
 static enum kx_status each_reference_of(const struct referral *walk,
                                         struct index *of, struct kx_slice key,
                                         referral_fn *visit)
@@ -480,12 +482,13 @@ static enum kx_status each_reference_to(const struct referral *walk,
 }
 
 /* ---- Deletions -----------------------------------------------------------
- * First all references that cascade or clear are followed, also from the
- * entries that this deletes, so a cycle ends at the entry where it began. Then
- * no reference that restricts may be left. */
+ * References that cascade or clear are followed first, including those to
+ * entries that a cascade deletes. A cycle ends at the entry where it began,
+ * which is already deleted. No reference that restricts may remain after
+ * that. */
 
-/* Returns the number of the mutation that removes the key: if references have
- * led to it, that of the first deletion. */
+/* Returns the number of the mutation that deletes the key. If a cascade deletes
+ * it, returns the number of the commit's first deletion. */
 static size_t deletion_of(const struct kx_commit *commit, struct kx_slice key)
 {
     size_t named = plan_mutation_of(commit, key);
@@ -515,7 +518,7 @@ static enum kx_status copy_refusal(const struct referral *referral)
                : KX_NO_MEMORY;
 }
 
-/* The key is named last: a long one is cut. */
+/* The key comes last in the text, because a long key is cut off. */
 static enum kx_status refuse_restricted(const struct referral *referral)
 {
     struct kx_commit *commit = referral->plan->commit;
@@ -558,8 +561,8 @@ static enum kx_status count_referring(const struct referral *referral,
     return status == KX_END || status == KX_COMMIT_TOO_LARGE ? KX_OK : status;
 }
 
-/* Refuses a deletion to which too many entries refer, with their number. Expiry
- * does not need the number. */
+/* Refuses the deletion of an entry to which too many entries refer. Counts them
+ * for the client; expiry does not need the number. */
 static enum kx_status refuse_many(const struct referral *referral)
 {
     struct kx_refusal *refusal = plan_refusal(referral->plan);
@@ -579,8 +582,8 @@ static enum kx_status refuse_many(const struct referral *referral)
                    (const char *)refusal->field.data, KX_REFERRING_MAX);
 }
 
-/* Returns whether the commit itself has written the entry: it refers to an
- * entry that is gone, which check_changes refuses. */
+/* Returns whether a mutation of the commit has written the entry. Its reference
+ * to the deleted entry is then left to check_changes, which refuses it. */
 static bool is_written(const struct referral *referral, struct kx_slice key)
 {
     const struct overlay *overlay = referral->plan->overlay;
@@ -654,10 +657,11 @@ static void limit_budget(struct plan *plan)
         plan->charge.most = plan->charge.spent + plan->budget;
 }
 
-/* Referring entries that a step of expiry changes, without what follows. */
+/* Most entries referring to plan->detached that one step of expiry changes. The
+ * rest of KX_REFERRING_MAX is for the entries that refer to these. */
 enum { DETACHED_MAX = KX_REFERRING_MAX / 2 };
 
-/* Changes the referring entry. One that has expired is deleted. */
+/* Clears or deletes the referring entry. An expired one is deleted. */
 static enum kx_status change(const struct referral *referral,
                              const struct record *record, bool expired)
 {
@@ -717,8 +721,8 @@ static enum kx_status restrict_deletion(struct referral *referral,
     return change_next(referral, record, true);
 }
 
-/* Calls `visit` for all entries that refer to those that the commit removes,
- * also to those that `visit` removes. */
+/* Calls `visit` for all entries that refer to removed entries, including those
+ * that `visit` removes meanwhile. */
 static enum kx_status each_reference_to_removed(const struct referral *walk,
                                                 referral_fn *visit)
 {
@@ -758,10 +762,10 @@ static enum kx_status follow_deletions(struct plan *plan)
 }
 
 /* ---- New entries ---------------------------------------------------------
- * While a rule is not ready, entries may refer to nothing. Their violations end
- * when the entry comes. */
+ * While a rule is not ready, references may have no target. Such a violation
+ * ends when the target is written. */
 
-/* Returns whether a test has come to an end. */
+/* Returns whether the status is the result of a test, not an error. */
 static bool is_result(enum kx_status status)
 {
     return status == KX_OK || status == KX_RULE_VIOLATED;

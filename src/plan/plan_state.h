@@ -24,7 +24,7 @@ struct count_delta {
     uint64_t adopted[KX_ADOPTED_KINDS];
 };
 
-/* How the numbers of entries that an index leaves out change. */
+/* Changes of the numbers of entries that an index leaves out. */
 struct left_out_delta {
     struct index *index;
     int64_t counts[KX_LEFT_OUT_REASONS];
@@ -58,9 +58,10 @@ struct plan {
     bool moves_dead; /* the commit has moved a dead job out of its queue */
     bool keeps_dead; /* dead jobs stay in their queues, since an index has
                       * refused a move of the commit */
-    bool expires;    /* an expired entry is removed, not by a client */
-    struct kx_slice detached; /* an expired entry to which too many others
-                               * refer: some of these are changed first */
+    bool expires;    /* the plan removes an expired entry (plan_expire) */
+    struct kx_slice detached; /* key of an entry to which too many others refer
+                               * for one step of expiry: this step changes some
+                               * of them and keeps the entry; empty: none */
     size_t result_bytes;      /* of entries that the commit returns */
     struct kx_buffer key;     /* scratch of the steps */
     struct extract before;    /* index entries of a changed entry */
@@ -78,8 +79,9 @@ struct plan {
         totals[KX_INDEXES_MAX + KX_RULES_MAX + 1]; /* of the
                                                     * kept commits */
     size_t total_count;
-    /* Of the present commit, and of the kept ones. Few commits change these
-     * numbers, so the lists are allocated when they are needed. */
+    /* Changes by the present commit (left_out) and by the kept commits
+     * (left_out_total). Few commits change these numbers, so the lists are
+     * allocated on first use. */
     struct left_out_deltas left_out;
     struct left_out_deltas left_out_total;
 };

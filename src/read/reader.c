@@ -391,7 +391,7 @@ static void describe_build(const struct index *built,
     snprintf(info->failure, sizeof info->failure, "%s", built->failure);
 }
 
-/* While the index is built, only the entries that it has read are counted. */
+/* While the index is built, its counts lack the entries not read yet. */
 static bool knows_left_out(const struct index *index)
 {
     return !index->left_out_unknown && (index->state == KX_INDEX_READY ||

@@ -256,9 +256,9 @@ static enum kx_status refuse_cost(const struct kx_query *query,
     return status;
 }
 
-/* Returns whether no stored entry is left out by the index, except those that
- * do not meet its `where`. An array may have elements that are left out, though
- * others are not. */
+/* Returns whether the index has all stored entries that meet its `where`. Never
+ * true for a field with `each`: single elements may be left out, which are not
+ * counted. */
 static bool has_all_entries(const struct index *index)
 {
     if (index->left_out_unknown || index->declaration->has_each)

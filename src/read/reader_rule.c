@@ -143,8 +143,8 @@ bool kx_rule_reference(const struct kx_rule *rule, size_t n,
     return true;
 }
 
-/* An entry that has expired is there until its removal, which follows the
- * references to it. */
+/* An expired entry still counts as a target: its removal follows the references
+ * to it. */
 static enum kx_status find_target(void *finder,
                                   const struct rule_reference *reference,
                                   struct kx_slice target)

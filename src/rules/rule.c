@@ -723,8 +723,8 @@ static void add_index_name(const struct declaration *declaration,
         kx_add_byte(out, name_byte(path.data[i]));
 }
 
-/* Appends the place of the last part of the key: in an array it comes after the
- * parts of `to`. */
+/* Appends the JSON Pointer of the target's last key part. If the value is the
+ * whole key, that is the element after the parts of `to`. */
 static void add_part_path(const struct rule_reference *reference,
                           struct kx_buffer *out)
 {
@@ -805,14 +805,15 @@ static void write_references(const struct rule *rule, struct kx_buffer *out)
     kx_add(out, "]", rule->reference_count > 0);
 }
 
-/* Returns whether the index has an entry for each value of this field. */
+/* Returns whether the index keys have the values of this field as they are. */
 static bool is_plain_field(const struct field *field)
 {
     return field_of_value(field) && field->fold == FOLD_NONE &&
            !field->descending && !field->each;
 }
 
-/* Returns whether the index has another kind of entries. */
+/* Returns whether the index keys have another form than name, field parts and
+ * the key of the entry. */
 static bool is_special(const struct declaration *index)
 {
     return index->unique || index->signed_zero || index->queue.declared ||
@@ -826,7 +827,8 @@ static bool leaves_out(const struct declaration *index)
            index->where_count > 0 || index->has_each;
 }
 
-/* Returns whether the index has the entries of the rule. */
+/* Returns whether the index covers all entries of the rule, under the same
+ * prefix. */
 static bool covers_same(const struct declaration *index,
                         const struct declaration *own)
 {
@@ -844,8 +846,8 @@ bool rule_reference_fits(const struct rule_reference *reference,
            !is_special(index) && !leaves_out(index);
 }
 
-/* Appends the last part of the key. KX_OK; KX_ABSENT: the value is no such
- * part; KX_NO_MEMORY. */
+/* Appends the last part of the target's key. KX_OK; KX_ABSENT: the value cannot
+ * be one; KX_NO_MEMORY. */
 static enum kx_status add_last_part(const struct rule_reference *reference,
                                     struct kx_slice value,
                                     struct kx_buffer *key)
@@ -891,8 +893,9 @@ enum kx_status rule_target(const struct rule_reference *reference,
                            : status;
 }
 
-/* The key of an index entry has the last part of the target and the key of the
- * entry: an index leaves out entries for which it is too long. */
+/* Returns whether the index key, which has the target's last part and the key
+ * of the entry, is short enough. An index leaves out entries with longer keys,
+ * so their references would not be found. */
 static bool fits_index(const struct rule_reference *reference,
                        struct kx_slice key, struct kx_slice target)
 {
@@ -902,7 +905,8 @@ static bool fits_index(const struct rule_reference *reference,
            KX_KEY_MAX;
 }
 
-/* Finds the target in the store, too. KX_RULE_VIOLATED: it is no entry. */
+/* Also looks up the target in the store. KX_RULE_VIOLATED: it does not exist.
+ */
 static enum kx_status look_up(const struct rule_reference *reference,
                               struct kx_slice key, struct rule_work *work)
 {

@@ -37,7 +37,7 @@ enum rule_on_delete { ON_DELETE_RESTRICT, ON_DELETE_CASCADE, ON_DELETE_CLEAR };
 struct rule_reference {
     struct kx_slice path; /* not empty */
     struct kx_slice to;   /* the key of the other entry without its last part */
-    bool of_keys;         /* the value is an array: the whole key */
+    bool of_keys;         /* the value is the whole key, as an array */
     enum rule_on_delete on_delete;
     /* The index by which referring entries are found: the rule declares it
      * unless another one fits. */
@@ -75,7 +75,7 @@ enum kx_status rule_parse(void *mem, struct kx_slice text,
                           struct declaration **declaration_out,
                           struct kx_fault *fault);
 
-/* Looks for the entry with the key `target`, to which an entry refers. KX_OK,
+/* Looks up the entry with the key `target`, the target of a reference. KX_OK,
  * KX_ABSENT, or an error. */
 typedef enum kx_status rule_find_fn(void *finder,
                                     const struct rule_reference *reference,
@@ -87,7 +87,7 @@ struct rule_work {
     struct kx_buffer number;   /* text of a value that is a number */
     struct kx_buffer pointer;  /* of the last violation */
     struct kx_buffer expected; /* of the last violation */
-    struct kx_buffer target;   /* key of the entry to which one refers */
+    struct kx_buffer target;   /* key of the last reference's target */
     rule_find_fn *find;        /* NULL: every entry counts as being there */
     void *finder;
     struct charge *charge; /* pays for the tests; NULL: not counted */
@@ -104,13 +104,14 @@ enum kx_status rule_test(const struct declaration *declaration,
                          struct rule_work *work,
                          struct kx_violation *violation_out);
 
-/* Makes the key of the entry to which an entry refers, in work->target. KX_OK;
- * KX_ABSENT: it refers to none; KX_RULE_VIOLATED: the value is no such key;
- * KX_NO_MEMORY. */
+/* Makes the key of the reference's target in work->target. KX_OK; KX_ABSENT:
+ * the entry has no reference there; KX_RULE_VIOLATED: the value is no key or
+ * key part; KX_NO_MEMORY. */
 enum kx_status rule_target(const struct rule_reference *reference,
                            const struct record *record, struct rule_work *work);
 
-/* Returns whether a key may be that of an entry to which others refer. */
+/* Returns whether the key may be a target of the reference: `to` and one more
+ * part. */
 static inline bool rule_refers_to(const struct rule_reference *reference,
                                   struct kx_slice key)
 {

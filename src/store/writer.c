@@ -70,8 +70,8 @@ static bool removes(const struct kx_mutation *mutation)
            mutation->type == KX_FAIL;
 }
 
-/* Returns whether the commit may look for the entries that refer to one that it
- * removes, or adds while a rule is not ready. */
+/* Returns whether the commit may have to look for referring entries: it may
+ * remove a target of a reference, or add one while a rule is not ready. */
 static bool follows_references(const struct writer *writer,
                                const struct kx_commit *commit)
 {
@@ -96,8 +96,8 @@ static bool reads_table(const struct writer *writer,
     return checks_range(commit) || follows_references(writer, commit);
 }
 
-/* A commit that reads the table begins a batch, and so does one that may be
- * long: nothing but the rest of its batch is answered after it. */
+/* A commit that reads the table begins a batch. A commit that may take long
+ * also begins one, so that no earlier commit waits for it to be answered. */
 static bool fits(struct writer *writer, const struct plan *plan,
                  const struct kx_commit *commit)
 {
