@@ -100,8 +100,8 @@ bool build_rows_join(struct build_rows *rows, const struct build_window *window)
     return lies_in(rows);
 }
 
-/* Entries that the stored progress has are counted by the commits themselves.
- */
+/* True for entries that this run has read. Commits themselves count those that
+ * the stored progress has. */
 static bool has_read(const struct left_out_tally *tally,
                      const struct index *index, struct kx_slice key)
 {

@@ -10,8 +10,8 @@ void left_out_tally_add(struct left_out_tally *tally,
         tally->counts[extract_left_out(extract)]++;
 }
 
-/* Adds 1 for an entry that the index leaves out, or with sign -1 subtracts it.
- * Bytes that are not a client's record are no entry. */
+/* Adds `sign` (1 or -1) to the number of the reason if the index leaves the
+ * entry out. Does nothing if the bytes are not a client's record. */
 static void add(struct left_out_tally *tally,
                 const struct declaration *declaration, struct kx_slice key,
                 struct kx_slice bytes, int sign)

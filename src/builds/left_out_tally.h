@@ -26,8 +26,8 @@ struct left_out_tally {
     int64_t counts[KX_LEFT_OUT_REASONS];
 };
 
-/* Begins to count, from 0, as a talloc child of mem; freeing it ends that.
- * NULL: memory ran out. */
+/* Begins to count, from 0. The tally is a talloc child of mem; free it to stop.
+ * Returns NULL if memory ran out. */
 struct left_out_tally *left_out_tally_begin(const void *mem,
                                             struct writer *writer,
                                             const struct index *index,

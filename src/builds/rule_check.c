@@ -20,8 +20,8 @@ struct rule_check {
     struct plan *plan;
 };
 
-/* Finds out whether an entry is stored: one that has expired is there until its
- * removal, which follows the references to it. */
+/* Returns whether the entry is stored. An expired entry is, until it is
+ * removed; its removal follows the references to it. */
 static enum kx_status find_target(void *finder,
                                   const struct rule_reference *reference,
                                   struct kx_slice target)

@@ -44,7 +44,7 @@ struct index {
     uint64_t entries;
     uint64_t conflicts; /* conflict rows (conflict_rows.h) */
     /* Stored entries that the index covers and that have no index key. While
-     * it is built: of those that its stored progress has read. */
+     * the index is built, only entries up to its stored progress count. */
     uint64_t left_out[KX_LEFT_OUT_REASONS];
     bool left_out_unknown; /* a program that did not count them has written */
     struct build_progress build;
@@ -201,9 +201,8 @@ static inline bool index_gathers(const struct index *index)
            !declaration_aggregates(index->declaration);
 }
 
-/* Returns whether the counts of an index or rule that its job adds up include
- * the entry with this key: the job has stored that it has read the entry, or
- * has ended. */
+/* Returns whether the stored counts of an index or rule include the entry with
+ * this key: its job has ended, or has stored that it has read the entry. */
 static inline bool index_has_read(const struct index *index,
                                   struct kx_slice key)
 {

@@ -474,7 +474,7 @@ static void add_all_left_out(const struct left_out_deltas *deltas, int sign)
         add_left_out(deltas->list[i].index, deltas->list[i].counts, sign);
 }
 
-/* Adds the plan's counts, or with sign -1 subtracts them again. (A history that
+/* Adds the plan's counts, or subtracts them if sign is -1. (A history that
  * begins later than need be does no harm.) */
 static void add_counts(struct catalog *catalog, const struct plan *plan,
                        int sign)

@@ -37,11 +37,11 @@ struct batch {
     /* One index, and the values that the action gives it. */
     enum catalog_action action;
     struct index *index;     /* NULL: only with CATALOG_KEEP */
-    int64_t index_entries;   /* added to its count */
-    int64_t index_conflicts; /* and to that of its conflict rows */
-    int64_t left_out[KX_LEFT_OUT_REASONS]; /* and to those of entries that it
-                                            * leaves out */
-    bool left_out_known;                   /* which are right from now on */
+    int64_t index_entries;   /* added to its count of entries */
+    int64_t index_conflicts; /* added to its count of conflict rows */
+    int64_t left_out[KX_LEFT_OUT_REASONS]; /* added to its counts of entries
+                                            * left out */
+    bool left_out_known;                   /* clears index->left_out_unknown */
     enum kx_index_state state;             /* CATALOG_BUILD */
     const char *failure; /* CATALOG_BUILD, CATALOG_FORM: why it has failed; "":
                           * it has not; NULL: unchanged */

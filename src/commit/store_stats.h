@@ -25,9 +25,9 @@ struct store_stats {
     _Atomic uint64_t compactions;
     _Atomic uint64_t backup_s;  /* Unix time of the last whole backup */
     _Atomic uint64_t archive_s; /* Unix time when the log was last copied */
-    _Atomic uint64_t piece;     /* last number taken; 0: none */
+    _Atomic uint64_t piece;     /* last piece number taken; 0: none */
     _Atomic uint64_t piece_until_ns; /* kx_monotonic_ns when its lease ends */
-    atomic_bool fenced;              /* another server has taken the next one */
+    atomic_bool fenced; /* another server has taken the next piece number */
 };
 
 #endif

@@ -428,8 +428,8 @@ void declare_throttle(struct writer *writer, struct kx_commit *commit,
 
 /* ---- Rules --------------------------------------------------------------- */
 
-/* A change of a rule with the changes of its indexes: `after` is a copy of the
- * catalog's lists as they will be. */
+/* A change of a rule together with the changes of its indexes. `after` is the
+ * catalog after the change; its lists are copies. */
 struct rule_change {
     struct writer *writer;
     struct kx_commit *commit;
@@ -438,8 +438,8 @@ struct rule_change {
     size_t part_count;
 };
 
-/* Puts `rule` (NULL: none) in the place of `have` (NULL: none) in the copied
- * list. */
+/* Replaces `have` by `rule` in the copied list. have NULL: adds the rule; rule
+ * NULL: removes it. */
 static void replace_rule(struct catalog *after, const struct index *have,
                          struct index *rule)
 {

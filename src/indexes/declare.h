@@ -21,9 +21,10 @@ enum kx_status declare_check(const struct catalog *catalog,
                              const struct declaration *want,
                              struct kx_fault *fault);
 
-/* Checks that no rule needs the index to find referring entries, unless it also
- * fits as `want` (NULL: it is dropped), or another index does. KX_OK;
- * KX_REFERENCED with the refusal filled in. */
+/* Checks that each rule that needs the index to find referring entries still
+ * has one after the index is changed to `want`, or dropped (want NULL): the
+ * changed index, or another index that fits. KX_OK; KX_REFERENCED with the
+ * refusal filled in. */
 enum kx_status declare_check_needed(const struct catalog *catalog,
                                     struct kx_commit *commit,
                                     const struct index *index,
@@ -43,9 +44,9 @@ void declare_drop(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 
 /* Carry out a KX_DECLARE_RULE or KX_DROP_RULE commit, as above: KX_BAD_JSON,
- * KX_JSON_TOO_DEEP, KX_BAD_RULE, KX_TOO_MANY_RULES, and what an index of a
- * reference is refused for; KX_RULE_ABSENT for a drop; errors of the storage.
- */
+ * KX_JSON_TOO_DEEP, KX_BAD_RULE, KX_TOO_MANY_RULES, and the statuses of
+ * declare_index for the index of a reference; KX_RULE_ABSENT for a drop; errors
+ * of the storage. */
 void declare_rule(struct writer *writer, struct kx_commit *commit,
                   uint64_t *number_out);
 void declare_rule_drop(struct writer *writer, struct kx_commit *commit,

@@ -23,7 +23,7 @@ struct verify {
     struct plan *plan;          /* the repairs; NULL: none are made */
     struct verify_report *next; /* the report after this step */
     int64_t entries;            /* added to the index's count */
-    int64_t left_out[KX_LEFT_OUT_REASONS]; /* entries seen by this step */
+    int64_t left_out[KX_LEFT_OUT_REASONS]; /* entries read by this step */
     size_t looked_up; /* rows of entries that were read so far */
     size_t looked_up_bytes;
     size_t prefetched;              /* rows whose look-ups are prefetched */
@@ -35,9 +35,9 @@ struct verify {
 };
 
 /* ---- Entries that are left out -------------------------------------------
- * They are counted in the pass over the entries; of an aggregate index in the
- * first one. At its end the numbers of the index are compared with these, or
- * get their values if they are not known. */
+ * The pass over the entries counts them (for an aggregate index, its first
+ * pass). At the end of the pass the stored counts of the index are compared
+ * with the result, or replaced by it if they are not known. */
 
 static bool has_read(const struct left_out_tally *tally,
                      const struct index *index, struct kx_slice key)
@@ -71,7 +71,7 @@ static enum kx_status begin_left_out(struct verify *job)
     return job->next->left_out == NULL ? KX_NO_MEMORY : KX_OK;
 }
 
-/* Finds the keys of an entry, as extract_keys, and counts it if it has none. */
+/* Calls extract_keys, and counts the entry if it has no index key. */
 static enum kx_status extract_counted(struct verify *job, struct kx_slice key,
                                       const struct record *record)
 {
@@ -83,7 +83,7 @@ static enum kx_status extract_counted(struct verify *job, struct kx_slice key,
     return status;
 }
 
-/* The step is applied: the entries that it has read are counted. */
+/* Call after the step is applied: counts the entries that it has read. */
 static void add_left_out(const struct verify *job)
 {
     struct left_out_tally *tally = job->sweep.index->verification->left_out;
@@ -92,8 +92,8 @@ static void add_left_out(const struct verify *job)
         tally->counts[reason] += job->left_out[reason];
 }
 
-/* Adds the differences from what was counted to the report, and, if the numbers
- * of the index are to be corrected, to the batch. */
+/* Adds the differences between the stored and the counted numbers to the report
+ * (if the stored ones are known), and to the batch if it corrects them. */
 static void note_differences(struct verify *job, bool known, bool corrects)
 {
     const struct index *index = job->sweep.index;
@@ -107,7 +107,7 @@ static void note_differences(struct verify *job, bool known, bool corrects)
     }
 }
 
-/* All entries are read. */
+/* Call when all entries have been read. */
 static void compare_left_out(struct verify *job)
 {
     bool known = !job->sweep.index->left_out_unknown;

@@ -81,7 +81,7 @@ struct kx_index_info {
     const struct kx_verification *verification;
 };
 
-/* The sum of these numbers. */
+/* Returns the number of entries left out for any reason. */
 static inline uint64_t
 kx_left_out_sum(const uint64_t left_out[KX_LEFT_OUT_REASONS])
 {

@@ -76,8 +76,8 @@ enum kx_status kx_rule_read(void *mem, struct kx_slice declaration,
                             struct kx_rule **rule_out, struct kx_fault *fault);
 struct kx_slice kx_rule_prefix(const struct kx_rule *rule);
 struct kx_slice kx_rule_text(const struct kx_rule *rule);
-/* Finds the n-th reference: the prefix of the entries to which others refer,
- * and whether their deletion changes those. False after the last. */
+/* Returns the n-th reference: the prefix of its targets, and whether the
+ * deletion of a target changes the referring entries. False after the last. */
 bool kx_rule_reference(const struct kx_rule *rule, size_t n,
                        struct kx_slice *to_out, bool *changes_out);
 enum kx_status kx_rule_test(struct kx_reader *reader, struct kx_rule *rule,
@@ -89,8 +89,8 @@ struct kx_reference {
     struct kx_slice path; /* JSON Pointer */
     struct kx_slice to;   /* prefix of the other entries, or empty */
 };
-/* Makes what finds the entries to which others refer. Belongs to one thread;
- * lies in talloc context mem. NULL without memory. */
+/* Makes an expander, which finds the targets of references. Belongs to one
+ * thread; lies in talloc context mem. NULL if memory ran out. */
 struct kx_expander;
 struct kx_expander *kx_expander_make(const void *mem);
 /* Sets the key of the entry to which `entry` refers by the value at the path:

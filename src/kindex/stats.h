@@ -44,8 +44,9 @@ struct kx_stats {
                                 * not since the store was opened */
     uint64_t piece;            /* number of the last piece of a followed archive
                                 * that this server took; 0: none */
-    uint64_t lease_ms; /* until it may acknowledge nothing, unless it takes
-                        * another piece; 0: it may not now, or takes none */
+    uint64_t lease_ms;         /* time left in which this server may acknowledge
+                                * writes unless it takes another piece; 0: it may not
+                                * now, or its archive is not followed */
     uint64_t record_cache_hits;
     uint64_t record_cache_misses;
     uint64_t page_cache_hits;

@@ -116,8 +116,8 @@ const char *kx_store_id(const struct kx_store *store);
  * Any thread. */
 bool kx_store_failed(const struct kx_store *store);
 
-/* Returns whether it has failed because another server was promoted, or
- * archives in its place. Any thread. */
+/* Returns whether the store has failed because another server was promoted or
+ * writes to its archive. Any thread. */
 bool kx_store_replaced(const struct kx_store *store);
 
 #endif

@@ -34,8 +34,8 @@ struct kx_verification {
     uint64_t counts[KX_DAMAGES];
     struct kx_damaged samples[KX_DAMAGES][KX_SAMPLES_MAX];
     size_t sample_counts[KX_DAMAGES];
-    uint64_t miscounted; /* by how much the numbers of entries that the index
-                          * leaves out differ from what was counted */
+    uint64_t miscounted; /* sum of the differences between the stored and the
+                          * counted numbers of entries that are left out */
     uint64_t repaired;   /* corrected differences */
     int64_t started_at_ms;
     int64_t ended_at_ms; /* 0: not yet */
