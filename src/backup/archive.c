@@ -90,11 +90,11 @@ static bool is_piece_due(const struct archive *archive, struct log_place end,
            now_ns - archive->piece_ns >= lease_ns(archive) / LEASE_RENEWALS;
 }
 
-/* The log up to archive->next and its tail is in the archive: takes a number
- * for that, which renews the lease. The lease counts from `began_ns`, before
- * the end of the log was looked up: a promoted standby then lacks at most what
- * was acknowledged within one lease, and it waits from when it took the next
- * number. */
+/* Renews the lease if that is due, by taking the next piece number for the log
+ * now in the archive: up to archive->next and its tail. The lease counts from
+ * `began_ns`, when the end of the log had not been looked up yet, so a promoted
+ * standby lacks at most the commits that were acknowledged within one lease. A
+ * standby that takes the next number waits for the lease from that moment. */
 static enum kx_status put_piece(struct archive *archive, uint64_t began_ns,
                                 struct kx_fault *fault)
 {
@@ -452,8 +452,8 @@ static enum kx_status find_next(struct archive *archive, struct kx_fault *fault)
     return KX_OK;
 }
 
-/* Takes a first number, without a lease: commits of an earlier process may not
- * be in the archive yet. */
+/* Takes the first piece number, but no lease: commits of an earlier process may
+ * be missing in the archive. */
 static enum kx_status begin_fence(struct archive *archive,
                                   struct kx_fault *fault)
 {
