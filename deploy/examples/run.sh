@@ -31,7 +31,7 @@ build_client() {
     [ -e "$made" ] && [ -z "$(find "$client/src" -newer "$made")" ] || node "$client/build.js"
 }
 
-# Compiles the examples in TypeScript, as modules that find the client.
+# Compiles the examples in TypeScript to a directory where they find the client.
 compile() {
     local built=$top/build/examples
     build_client
@@ -43,7 +43,7 @@ compile() {
     program=$built/$1
 }
 
-# The example must not outlive the script, nor the server of this script the example.
+# The example must end with the script, and the script's server with the example.
 end() {
     [ -z "${running:-}" ] || kill "$running" 2>/dev/null || :
     [ -z "${server_PID:-}" ] || kill "$server_PID" 2>/dev/null || :

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Prints from what the files in a directory were made, and with what, as an in-toto
-# statement with SLSA provenance: the commit, the Debian packages that compiled and
-# packed them, with their versions, and the locked npm packages.
+# Prints the SLSA provenance of the files in a directory as an in-toto statement: the
+# commit, the Debian packages that compiled and packed the files, with their versions,
+# and the locked npm packages.
 #   provenance.sh VERSION REVISION DIRECTORY
 set -eu
 cd "$(dirname "$0")/../.."

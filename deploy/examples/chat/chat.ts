@@ -1,5 +1,5 @@
 // A chat with rooms. Usage: KINDEX_URL=http://127.0.0.1:4512 node chat.js [PORT]
-// Several of these can run beside each other: what one stores, all others are told.
+// Several of these can run at the same time: each sees the messages that the others store.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import process from "node:process";
 import { connect } from "kindex";
@@ -27,7 +27,7 @@ async function stream(room: string, since: string | undefined, response: ServerR
       for (const { value, deleted } of entries) {
         if (!deleted) response.write(`data: ${JSON.stringify(value)}\n\n`);
       }
-      // What a browser that was cut off sends as Last-Event-ID.
+      // A browser that reconnects sends this as Last-Event-ID.
       if (position) response.write(`id: ${position}\n\n`);
     }
   } catch (error) {

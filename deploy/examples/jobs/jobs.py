@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A job runner: commands are jobs of a queue, and their results are entries.
 
-    jobs.py add NAME COMMAND   sets a job
+    jobs.py add NAME COMMAND   adds a job
     jobs.py work               runs jobs until it is stopped; any number of these may run
-    jobs.py results            what each job has printed, and the jobs that failed for good
-    jobs.py                    shows all of this with three jobs, and ends when they are done
+    jobs.py results            prints the output of each job, and the jobs that failed for good
+    jobs.py                    demonstrates this with three jobs
 
 KINDEX_URL is the address of Kindex."""
 
@@ -30,7 +30,7 @@ def declare():
 
 
 def add(name, command):
-    """A job is an entry. Twice the same name is one job."""
+    """A job is an entry. A name that exists already is not added again."""
     db.put(("jobs", name), {"command": command}, versionstamp=None)
 
 

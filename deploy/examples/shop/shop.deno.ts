@@ -1,5 +1,5 @@
-// The shop with Deno's own Deno.openKv, which knows nothing of indexes: what they find is
-// read under their names. Usage:
+// The shop with Deno's own Deno.openKv, which knows nothing of indexes: their entries are
+// read under the names of the indexes. Usage:
 //   KINDEX_URL=http://127.0.0.1:4512 DENO_KV_ACCESS_TOKEN=any deno run --unstable-kv -A shop.deno.ts
 
 type Order = {
@@ -104,7 +104,7 @@ async function showSales(status: Order["status"]) {
   console.log(`${totals.value!.count} ${status} for ${totals.value!.sum["/total"]}`);
 }
 
-/** By HTTP, since KV Connect tells nothing of what was removed. */
+/** By HTTP, since KV Connect does not report removed entries. */
 async function copyChanges() {
   const empty = { since: "", orders: {} };
   const copy: Copy = await Deno.readTextFile(copyFile).then(JSON.parse, () => empty);
