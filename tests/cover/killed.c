@@ -1,5 +1,6 @@
-/* Linked into the server of `make cover`, which would lose its counts when a
- * story kills it: on SIGRTMIN + 5 it writes them, and then dies of SIGKILL. */
+/* Linked into the server of `make cover`. A server killed by a story would lose
+ * its counts, so stories send SIGRTMIN + 5 instead: the server then writes its
+ * counts and kills itself with SIGKILL. */
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +18,8 @@ static void *await_signal(void *signals)
     return NULL;
 }
 
-/* The thread takes no other signal, and no other thread takes this one. */
+/* Blocks all other signals in the thread, and this signal in all other threads.
+ */
 __attribute__((constructor)) static void begin(void)
 {
     static sigset_t signals;

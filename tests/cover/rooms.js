@@ -1,4 +1,4 @@
-// Sums what gcov says of a build by room: the lines and the branches that have run.
+// Prints the lines and branches of a build that have run, by room, as counted by gcov.
 //
 //   node rooms.js BUILD        all rooms; ends with "N passed, N failed"
 //   node rooms.js BUILD ROOM   the lines of one room that have not run, and those with a
@@ -8,13 +8,13 @@ const { execFileSync } = require("node:child_process");
 const fs = require("node:fs");
 const path = require("node:path");
 
-// Percent. What decides about data and about access must be run by tests.
+// Minimum in percent for the rooms that decide about data and access.
 const LINES = 90;
 const BRANCHES = 80;
 const BOUND = ["src/plan", "src/commit", "src/bdb", "src/engine", "src/builds", "api/access", "api/http1"];
 
-// A macro of uthash is some dozens of branches on one line, most of them for tables of
-// another size: they belong to the library, and are left out.
+// A macro of uthash has dozens of branches on one line, which belong to the library, so they
+// are not counted.
 const LIBRARY_MACRO = /\bHASH_[A-Z_]+\(/;
 
 const rooms = ["src", "api"].flatMap((top) => fs.readFileSync(`${top}/ROOMS`, "utf8").split("\n")

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Counts the lines and branches of src and api that unit tests, stories and tests of faults
-# run, by room, in a separate build (gcov). Ends with "N passed, N failed": the parts, and the
-# rooms that have a bound (rooms.js).
+# Measures which lines and branches of src and api unit tests, stories and tests of faults run,
+# by room, in a separate build (gcov). Ends with "N passed, N failed", which counts the parts and
+# the rooms that have a minimum (rooms.js).
 #
-# Of the tests of faults those run whose processes end by themselves, because a process that is
-# killed there writes no counts. KX_COVER_PARTS="unit" runs these parts only, "" none: the counts of earlier runs stay
-# until the build is removed. `node tests/cover/rooms.js build/cover src/plan` lists each
-# line and branch of a room that nothing has run.
+# Runs only those tests of faults whose processes end by themselves, because a process that such
+# a test kills writes no counts. KX_COVER_PARTS lists the parts to run ("unit"; "": none). Counts
+# of earlier runs stay until the build is removed. `node tests/cover/rooms.js build/cover src/plan`
+# lists each line and branch of a room that nothing has run.
 set -u
 cd "$(dirname "$0")/../.." || exit
 . tests/lib/path.sh

@@ -150,8 +150,8 @@ finds() {
 finds_flaw() {
     finds '^found: ' "$@"
 }
-# replays PROGRAM SEEDS: one of the schedules must find a flaw, and the command that it
-# prints must find the same once more.
+# replays PROGRAM SEEDS: one of the schedules must find a flaw, and the command that the
+# program prints must find the same flaw again.
 replays() {
     local said words
     said=$("$1" "$2") && echo "no flaw was found in $2 seeds" && return 1

@@ -45,11 +45,11 @@ WRAPPED(enum kx_status, env_flush, struct env *);
 
 enum {
     STRANDS_MAX = 64,
-    TICK_NS = 1000,    /* that a look at the clock takes, and a turn */
-    FLUSH_NS = 100000, /* that a flush takes at most */
-    HURRY = 64,        /* one turn in so many ends a wait before its time */
-    TURNS_MAX = 50000, /* of one seed: a hundred times what it takes */
-    STUCK_S = 60       /* of real time for one seed */
+    TICK_NS = 1000,    /* simulated time of a turn or a reading of the clock */
+    FLUSH_NS = 100000, /* longest simulated flush */
+    HURRY = 64,        /* one turn in HURRY ends a wait early */
+    TURNS_MAX = 50000, /* of one seed; more: the schedule does not end */
+    STUCK_S = 60       /* real time for one seed */
 };
 
 static const uint64_t NEVER_NS = UINT64_MAX;
@@ -61,9 +61,9 @@ struct strand {
     pthread_t thread;
     pthread_cond_t turn;
     enum strand_state state;
-    const void *on;    /* what it waits for; NULL: only for its time */
-    bool writes;       /* it waits for a lock to write */
-    uint64_t until_ns; /* NEVER_NS: for as long as it takes */
+    const void *on;    /* the lock or condition that it waits for; NULL: none */
+    bool writes;       /* it waits for the lock as a writer */
+    uint64_t until_ns; /* end of its wait; NEVER_NS: none */
     bool timed_out;
     void *(*run)(void *);
     void *argument;
@@ -75,7 +75,7 @@ static size_t strand_count;
 static size_t running;
 static uint64_t seed; /* of this schedule */
 static uint64_t random_state;
-static unsigned patience; /* a strand is stopped at one of so many places */
+static unsigned patience; /* a turn passes at one of `patience` places */
 static uint64_t now_ns;
 static size_t turns;
 static uint64_t digest;
@@ -83,8 +83,8 @@ static void (*flush_begun)(void);
 static void (*flush_done)(void);
 static _Thread_local struct strand *me;
 
-/* The program's own data: locks that are there from the start are taken inside
- * Berkeley DB's calls, and nothing is done while they are held. */
+/* The bounds of the program's static data. Static locks are taken inside calls
+ * of Berkeley DB, so they are not scheduled. */
 extern char __data_start, _end;
 
 static bool is_static(const void *at)
@@ -206,7 +206,7 @@ void schedule_turn(void)
     __real_pthread_mutex_unlock(&lock);
 }
 
-/* Waits for a wake of `on`, at most until then; false if that time came first.
+/* Waits until `on` is woken or the time until_ns; false if the time came first.
  */
 static bool wait_on(const void *on, bool writes, uint64_t until_ns)
 {

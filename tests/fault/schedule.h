@@ -1,7 +1,7 @@
 /* Runs the threads of a program one at a time, in an order that a seed decides,
  * so that an order that reveals a fault can be repeated. The linker replaces
- * calls of the core to X by
- * __wrap_X. There another thread may continue: before a lock is taken, after it
+ * the core's calls of X (locks, waits, flushes) by __wrap_X. In these functions
+ * another thread may continue: before a lock is taken, after it
  * is released, in each wait, and around a flush. None of these calls is made
  * inside Berkeley DB, so no thread is suspended while it holds one of the
  * library's own locks.
@@ -14,13 +14,13 @@
 
 #include <stdint.h>
 
-/* Prints what was found, with the seed and the command that finds it again, and
- * ends the process with status 1. */
+/* Prints the fault, its seed and the command that finds it again, and exits
+ * with status 1. */
 __attribute__((format(printf, 1, 2), noreturn)) void
 schedule_found(const char *format, ...);
 
-/* The calling thread and the threads that it starts take turns until
- * schedule_end. */
+/* From now until schedule_end the calling thread and the threads that it starts
+ * run one at a time. */
 void schedule_begin(uint64_t seed);
 /* All other threads must have ended. Returns a digest of the turns. */
 uint64_t schedule_end(void);

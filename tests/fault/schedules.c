@@ -20,13 +20,13 @@
 
 enum {
     ACCOUNTS = 5,
-    MONEY = 100, /* in each */
+    MONEY = 100, /* in each account at the start */
     MOVERS = 2,
     MOVES = 5,
     VIEWS = 6,
     DECLARATIONS = 2,
     POLL_US = 500,
-    HOLD_NS = KX_MS_NS, /* that a worker waits for a view */
+    HOLD_NS = KX_MS_NS, /* longest wait of a worker for a view */
     TWICE = 10          /* seeds that run twice */
 };
 
@@ -37,7 +37,7 @@ struct accounts {
     size_t count;
     int sum;
     uint64_t stamps[ACCOUNTS];
-    uint64_t last; /* the greatest stamp */
+    uint64_t last; /* the largest stamp */
 };
 
 struct actor {
@@ -50,9 +50,9 @@ struct actor {
 static uint64_t seed;
 static struct test_store test;
 static char archive[sizeof test.directory + 16];
-static uint64_t durable;            /* commits up to here have been flushed */
-static uint64_t acknowledged;       /* the last move that was answered */
-static uint64_t answered[ACCOUNTS]; /* of them, the last one of each account */
+static uint64_t durable;            /* stamp of the last flushed commit */
+static uint64_t acknowledged;       /* stamp of the last answered move */
+static uint64_t answered[ACCOUNTS]; /* the same for each account */
 static _Thread_local uint64_t flushing;
 
 static void expect(enum kx_status status, enum kx_status expected,
@@ -180,7 +180,7 @@ static void await_flush(uint64_t flush)
         expect(status, KX_END, "a wait for a flush");
 }
 
-/* As an event loop, which must not block, waits for a view. */
+/* Waits for a view as an event loop does: by a ticket, without blocking. */
 static void hold_by_ticket(struct kx_reader *reader)
 {
     bool tried = false;
@@ -196,7 +196,7 @@ static void hold_by_ticket(struct kx_reader *reader)
     }
 }
 
-/* Prepares the reader in one of the ways in which threads of a server do. */
+/* Gets a view for the reader in one of the ways that a server's threads use. */
 static void hold(struct actor *actor)
 {
     uint64_t until_ns = kx_monotonic_ns() + HOLD_NS;
@@ -212,7 +212,8 @@ static void hold(struct actor *actor)
     }
 }
 
-/* Reads one entry without a view; it is not older than an answer before. */
+/* Reads one entry without a view, and checks that it is not older than the last
+ * answer that was given before. */
 static void look_at_one(struct actor *actor)
 {
     void *mem = talloc_new(NULL);

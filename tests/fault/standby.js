@@ -3,10 +3,10 @@
 // and promoted again; then the first server comes back. The promoted one is followed by a
 // new standby, and is the next to be lost. A ledger of acknowledged commits decides:
 //
-// * with --archive-sync the promoted server has all of them;
-// * without it exactly the last ones may be missing, acknowledged within one --fence-lease;
-// * what an earlier server has passed on is there, and no versionstamp comes twice;
-// * no commit is acknowledged by the server before, and this one ends with its sentence.
+// * with --archive-sync the promoted server has all acknowledged commits;
+// * without it only the last commits may be missing, acknowledged within one --fence-lease;
+// * commits of earlier servers are still there, and no versionstamp is used twice;
+// * the replaced server acknowledges nothing after that, and ends with a message that says why.
 //
 //   node standby.js PROGRAM PROMOTIONS sync|lease [SEED]
 //
@@ -24,7 +24,7 @@ const { Finding, announce, linesOf, seedOf } = require('./report.js');
 const WRITERS = 8;
 const LEASE_MS = 2000;
 const LOOK_MS = 20;
-const PATIENCE_MS = 120000; // for what must happen
+const PATIENCE_MS = 120000; // longest wait for an expected event
 const [program, promotionsText, form, seedText] = process.argv.slice(2);
 const seed = seedOf(seedText);
 const random = randomFrom(seed);
@@ -33,7 +33,7 @@ const place = fs.mkdtempSync(path.join(os.tmpdir(), 'kindex-archive-'));
 const archive = path.join(place, 'archive');
 const kept = new Map(); // key -> versionstamp, of earlier servers
 const given = new Map(); // versionstamp -> key
-const servers = []; // that were not destroyed
+const servers = []; // not destroyed yet
 const figures = { acknowledged: 0, lost: 0, again: 0 };
 let written = 0;
 

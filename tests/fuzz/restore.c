@@ -1,8 +1,9 @@
 /* A restore from an archive whose files were damaged: bytes changed, ends cut
  * off, files removed, swapped, renamed and added. The first two bytes of an
  * input choose the commit to restore to; each edit is four bytes: its kind, a
- * file, a place and a value. What is restored is a state that the store had, up
- * to that commit, and exactly that commit's without an edit.
+ * file, a place and a value. A restore that succeeds leads to a state that the
+ * store had at that commit or before; without an edit, to exactly that
+ * commit's.
  */
 #include "fuzz.h"
 
@@ -33,7 +34,7 @@ struct archive_files {
     size_t count;
 };
 
-static char place[64]; /* of all directories */
+static char place[64]; /* the parent of all directories */
 static struct archive_files whole;
 static char timeline[PATH_MAX_BYTES];   /* its name */
 static const char *states[COMMITS + 1]; /* the entries after each commit */
@@ -93,8 +94,8 @@ static void collect_all(void)
     nftw(source, collect, 8, FTW_PHYS);
 }
 
-/* Waits for the base, so that it has the commits so far, and the log those
- * after it. */
+/* Waits until the archive has a base, so that the base has the commits so far,
+ * and the log has later ones. */
 static void await_base(void)
 {
     for (int i = 0; i < WAITS_MAX && !has_base(); i++) {
@@ -285,7 +286,7 @@ void fuzz(struct kx_slice input, void *memory)
     struct kx_restore restore = {.source = damaged, .directory = directory};
     int last = COMMITS;
     if (fuzz_byte(&input) % 2 == 1) {
-        /* A commit after the base, which has the first half. */
+        /* The base has the first half of the commits: choose a later one. */
         last = COMMITS / 2 + 1 + fuzz_byte(&input) % (COMMITS / 2);
         restore.to_stamp = stamps[last];
     }

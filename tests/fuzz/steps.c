@@ -1,6 +1,6 @@
 /* A sequence of commits, declarations, restarts and reads, compared with a
  * model (tests/lib/index_run.h). Each step is three bytes: its kind, and a seed
- * for what is random in it. The store stays open, and is emptied after each
+ * for its random choices. The store stays open, and is emptied after each
  * input. */
 #include "fuzz.h"
 #include "index_run.h"

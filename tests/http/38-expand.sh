@@ -26,7 +26,7 @@ gives '.expanded' '{"/none":null}' GET '/kv/orders/1?expand=/none'
 gives '[.value, .expanded["/user"].value.name]' '[{"shop":["shops","1"]},"Ada"]' GET '/kv/orders/1?expand=/user&fields=shop'
 answers 404 key-not-found GET '/kv/orders/9?expand=/user'
 
-test_case 'so are the entries of a page, of an index and of POST /get'
+test_case 'expand works for the entries of a page, of an index and of POST /get'
 names='[.entries[] | .expanded["/user"] | if . then .value.name else . end]'
 gives "$names" '["Ada","Bob",null]' GET '/list?prefix=orders&expand=/user'
 gives "$names" '["Ada","Bob"]' GET '/list?index=orders.user&expand=/user'
@@ -38,7 +38,7 @@ request POST /get '{"keys":[["orders","2"],["orders","9"]],"ranges":[{"prefix":[
 expect 200
 field '[.entries[0].expanded["/user"].value.name, .entries[1].value, .ranges[0].entries[0].expanded["/user"].value.name]' '["Bob",null,"Ada"]'
 
-test_case 'without a rule the read says what the value refers to'
+test_case 'without a rule, expand takes the prefix of the other entries'
 put notes/1 '{"on":"ada","at":["users","bob"]}'
 gives '.expanded["/on"]' null GET '/kv/notes/1?expand=/on'
 gives '[.expanded[].value.name]' '["Ada","Bob"]' GET '/kv/notes/1?expand=/on:users,/at:users'

@@ -75,7 +75,7 @@ done <<'END'
 []||demands something
 END
 
-test_case 'an entry refers only to one that is there after the commit'
+test_case 'a reference needs a target that exists after the commit'
 answers 422 rule-violated PUT /kv/orders/1 '{"user":"ada"}'
 field '[.rule, .pointer, .found, .expected]' '["orders","/user","ada","the last part of the key of an entry under [\"users\"]"]'
 answers 422 rule-violated PUT /kv/orders/1 '{"user":["ada"]}'
@@ -118,7 +118,7 @@ done
 is 'the status of the command' $? 4
 is 'its hint' "$(grep -c 'kindex rule show NAME' "$work/out")" 1
 
-test_case 'an index that a rule needs stays'
+test_case 'an index that a rule needs cannot be dropped'
 answers 409 referenced DELETE /indexes/orders.user
 field '[.rule, has("existingKey")]' '["orders",false]'
 answers 409 referenced PATCH /indexes/orders.user '{"fields":["/total"]}'
@@ -158,7 +158,7 @@ gives . '{"user":null,"total":2}' GET /kv/orders/1
 find_header Kindex-Expires-At
 is 'the expiry stays' "$([ -n "$found" ] && echo yes)" yes
 
-test_case 'a cycle ends where it began'
+test_case 'a cascade around a cycle ends where it began'
 declare_rule tree "{\"prefix\":[\"tree\"],\"references\":[$(reference /parent tree cascade)]}"
 request POST /atomic '{"mutations":[{"type":"set","key":["tree","a"],"value":{"parent":"c"}},{"type":"set","key":["tree","b"],"value":{"parent":"a"}},{"type":"set","key":["tree","c"],"value":{"parent":"b"}},{"type":"set","key":["tree","d"],"value":{"parent":"d"}}]}'
 expect 200
@@ -184,7 +184,7 @@ answers 404 key-not-found GET /kv/notes/1
 answers 204 DELETE /rules/notes
 gives '[.indexes[].name] | index("notes.on")' null GET /indexes
 
-test_case 'a deletion that too many entries would follow is refused with their number'
+test_case 'a deletion that would change too many entries is refused with their number'
 node -e 'for (let i = 0; i < 1200; i++) console.log(JSON.stringify({ key: ["orders", "m" + i], value: { user: "max" } }))' >"$work/lines"
 put users/max 1
 request POST /bulk "@$work/lines" -H 'Content-Type: application/x-ndjson'
@@ -192,7 +192,7 @@ expect 200
 answers 409 referenced DELETE /kv/users/max
 field '[.rule, .referring]' '["orders",1200]'
 
-test_case 'an entry that expires is hidden, and what refers to it follows in steps'
+test_case 'an expired entry is hidden, and the entries that refer to it follow in steps'
 request PUT '/kv/users/max?ttl=1ms' 1
 expect 200
 cleared() {

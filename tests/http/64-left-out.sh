@@ -1,5 +1,5 @@
 #!/bin/bash
-# What an index leaves out is counted, by reason, in the commit of each write.
+# Each write counts, by reason, the entries that an index leaves out.
 . "$(dirname "$0")/../lib/http.sh"
 . "$(dirname "$0")/../lib/cli.sh"
 start_server
@@ -55,7 +55,7 @@ answers 409 POST /atomic '{"checks":[{"key":["orders","1"],"versionstamp":null}]
 request PUT '/kv/orders/9?dry=1' '{}'
 as_declared
 
-test_case 'a dry run counts them'
+test_case 'a dry run counts the entries that the index would leave out'
 request POST '/indexes?dry=1' '{"name":"dry","prefix":["orders"],"fields":["/date"]}'
 field '.estimate.leftOut' '{"entries":2,"where":0,"missing":1,"type":1,"size":0,"empty":0}'
 
@@ -101,7 +101,7 @@ request DELETE /kv/orders/2
 is by_date "$(left_out by_date)" '{}'
 is by_tag "$(left_out by_tag)" '{"entries":2,"where":1,"type":1}'
 
-test_case 'a question on the first fields is answered when nothing is left out'
+test_case 'an index answers a query on its first fields while it leaves nothing out'
 is 'when nothing is' "$(explain '{"prefix":["orders"],"where":{"path":"/status","eq":"open"}}')" \
     '["by_date","/list?index=by_date&prefix=open",0,{"missing":"error"},false]'
 is 'when the value is longer than a key' "$(explain "{\"prefix\":[\"orders\"],\"where\":{\"path\":\"/status\",\"eq\":\"$long\"}}")" \

@@ -200,7 +200,7 @@ wait_until failures_are_logged
 answers 200 GET /kv/users/ada/note '' "${bearer[@]}"
 cp "$work/grants.old" "$work/grants"
 
-test_case 'a token that was verified before is refused once its key was replaced'
+test_case 'a token that was verified before is refused once its key is replaced'
 used=("${bearer[@]}")
 node "$here/jwt.js" keys "$keys" new:EdDSA >"$keys/set"
 kill -HUP "$server"

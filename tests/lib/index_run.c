@@ -6,7 +6,7 @@ enum { MUTATIONS = 4, CHECKS = 3 };
 
 /* ---- Declarations ------------------------------------------------------- */
 
-/* Makes it an index of totals. */
+/* Makes the shape an index of totals. */
 static void count_entries(struct index_shape *shape, bool sum)
 {
     shape->aggregate = true;
@@ -71,8 +71,8 @@ static int by_key(const void *a, const void *b)
                       ((const struct line *)b)->key);
 }
 
-/* The entry as it is stored; false for one that has just expired in reality but
- * not in a model with that flaw. */
+/* Reads the stored entry. Returns false if it has just expired, which a model
+ * with FLAW_EXPIRY does not know. */
 static bool read_primary(struct run *run, size_t slot, struct kx_entry *entry)
 {
     struct kx_buffer *record = talloc(run->data.mem, struct kx_buffer);
@@ -111,7 +111,7 @@ static struct line make_line(struct run *run, const struct index_shape *shape,
                              summed_tenths(&run->data.slots[slot].document)};
 }
 
-/* The totals of so many lines. */
+/* Returns the totals of `count` lines. */
 static const char *totals_text(struct run *run, const struct index_shape *shape,
                                const struct line *lines, size_t count)
 {
@@ -125,8 +125,8 @@ static const char *totals_text(struct run *run, const struct index_shape *shape,
         tenths < 0 ? "-" : "", abs(tenths) / 10, abs(tenths) % 10);
 }
 
-/* Puts the totals of the lines with one key in the place of these lines, which
- * are in the order of keys. Returns how many lines remain. */
+/* Replaces the lines that have the same key by one line with their totals. The
+ * lines must be in key order. Returns how many lines remain. */
 static size_t add_groups(struct run *run, const struct index_shape *shape,
                          struct line *lines, size_t count)
 {
@@ -143,7 +143,7 @@ static size_t add_groups(struct run *run, const struct index_shape *shape,
     return groups;
 }
 
-/* All entries that it must have. */
+/* Returns all entries that the index must have. */
 static const char *want(struct run *run, const struct index_shape *shape)
 {
     struct line lines[SLOTS * ELEMENTS];
@@ -170,9 +170,9 @@ static const char *want(struct run *run, const struct index_shape *shape)
     return out;
 }
 
-/* The numbers of entries that it must leave out: `least` of those that clients
- * see, and `most` with those that have expired, which count until they are
- * removed. */
+/* Sets the numbers of entries that the index must leave out: `least` without
+ * expired entries, `most` with them, since they count until they are removed.
+ */
 static void must_leave_out(struct run *run, const struct index_shape *shape,
                            uint64_t *least, uint64_t *most)
 {
@@ -189,7 +189,7 @@ static void must_leave_out(struct run *run, const struct index_shape *shape,
     }
 }
 
-/* An index that is ready knows what it leaves out. */
+/* Compares the numbers of entries left out, which a ready index must know. */
 static void compare_left_out(struct run *run, const struct index_shape *shape)
 {
     struct kx_index_info info;
@@ -264,7 +264,7 @@ struct planned {
     struct kx_commit commit;
 };
 
-/* Are those checks told that do not hold? */
+/* Returns whether the refusal names exactly the checks that fail. */
 static bool tells_failed(const struct planned *planned)
 {
     const struct kx_refusal *refusal = &planned->commit.refusal;
@@ -279,7 +279,7 @@ static bool tells_failed(const struct planned *planned)
     return count == refusal->check_count;
 }
 
-/* Is that how the commit must end? */
+/* Returns whether the model predicts this status for the commit. */
 static bool foretold(struct run *run, const struct planned *planned,
                      enum kx_status status)
 {

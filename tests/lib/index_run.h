@@ -13,14 +13,14 @@ struct run {
     enum model_flaw flaw;
     struct index_shape shapes[SHAPES];
     bool declared[SHAPES];
-    char wrong[4000]; /* what was found, "" while all is well */
+    char wrong[4000]; /* the first difference found; "": none */
 };
 
-/* Chooses a random declaration for the index i<i>; does not declare it. */
+/* Chooses a random declaration for the index i<i>, without declaring it. */
 void index_run_shape(struct run *run, size_t i);
 
-/* Returns whether all entries can be in the index i<i>: none is refused, and no
- * two have one value of a unique index. */
+/* Returns whether the index i<i> accepts all entries: none is refused, and no
+ * two have the same value if the index is unique. */
 bool index_run_allows(struct run *run, size_t i);
 
 /* Makes a random commit, in the model as well. A result that the model does not

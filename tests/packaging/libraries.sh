@@ -1,8 +1,8 @@
-# The table of linked libraries against the program, and its facts against the
+# Compares the table of linked libraries with the program, and its facts with the
 # changelogs of Debian's packages. Sourced by run.sh, which sets $BUILD and $work.
 . deploy/release/libraries.sh
 
-# The packages of the libraries that the program names, and of what it has statically.
+# The packages of the libraries that the program links, dynamically or statically.
 linked() {
     local name file
     {
@@ -22,12 +22,12 @@ same_libraries() {
     linked >"$work/linked"
     described "$1" | diff - "$work/linked" && [ -s "$work/linked" ]
 }
-# repaired FILE: lines "package CVE" of the column of what Debian has repaired.
+# repaired FILE: lines "package CVE", from the column of repairs in Debian.
 repaired() {
     awk -F ' *[|] *' '$3 ~ /^[0-9]/ { n = split($5, each, " ")
         for (i = 1; i <= n; i++) print $2, each[i] }' "$1"
 }
-# in_changelogs FILE: each of them is in the changelog of the installed package.
+# in_changelogs FILE: each repair is in the changelog of the installed package.
 in_changelogs() {
     local package cve count=0
     while read -r package cve; do

@@ -26,11 +26,11 @@ signed() {
     ssh-keygen -Y verify -f "$work/signers" -I release -n kindex-release -s "$release/SHA256SUMS.sig" <"$2"
 }
 check 'the sums are signed with the key of the release' signed signing "$release/SHA256SUMS"
-refuses 'the signature is not one of another key' signed stranger "$release/SHA256SUMS"
+refuses 'a signature by another key is refused' signed stranger "$release/SHA256SUMS"
 sed '1s/^./x/' "$release/SHA256SUMS" >"$work/changed"
 refuses 'planted: a changed sum is found' signed signing "$work/changed"
 
-# What the statement says: each file with its sum, the commit, the compiler, the locked packages.
+# The statement has each file with its sum, the commit, the compiler and the locked packages.
 statement() {
     local file=$release/kindex-$version-$(dpkg --print-architecture).provenance.json
     diff <(jq -r '.subject[] | "\(.digest.sha256)  \(.name)"' "$file" | sort) \
