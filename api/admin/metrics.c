@@ -63,10 +63,6 @@ static const struct core_figure {
      "Number of the last piece of a followed archive that this server took; 0 "
      "if it takes none.",
      offsetof(struct kx_stats, piece)},
-    {"kindex_fence_lease_milliseconds", "gauge",
-     "Time until this server acknowledges nothing, unless it takes another "
-     "piece; 0 if it takes none.",
-     offsetof(struct kx_stats, lease_ms)},
     {"kindex_record_cache_hits_total", "counter",
      "Entries found in the record cache.",
      offsetof(struct kx_stats, record_cache_hits)},
@@ -257,6 +253,10 @@ static void write_active(const struct service *service, struct kx_buffer *out)
 {
     struct kx_stats figures;
     kx_stats_read(service->store, &figures);
+    metrics_text_gauge(out, "kindex_fence_lease_seconds",
+                       "Time until this server acknowledges nothing, unless it "
+                       "takes another piece; 0 if it takes none.",
+                       (double)figures.lease_ms / 1000);
     write_node(service, kx_store_holds(service->store), figures.epoch, out);
     write_followed(service->store, out);
     metrics_text_gauge(out, "kindex_batch",
