@@ -51,7 +51,7 @@ struct writer {
         struct kx_buffer kept; /* where the rows begin after those of expired
                                 * entries that rules keep; empty: at the first
                                 * row */
-        int64_t retry_ms;      /* when to try these again; 0: there are none */
+        int64_t retry_ms;      /* when to try these again; 0: none is kept */
     } expiry;                  /* store/expire_job.c */
     /* Jobs. */
     size_t job_size;              /* entries per step */

@@ -650,7 +650,7 @@ static enum kx_status clear(const struct referral *referral,
 }
 
 /* The deletion of one entry has no budget, but what follows it has. A step of
- * expiry ends by itself (is_step_full), so that it can always go on. */
+ * expiry ends by itself (is_step_full). */
 static void limit_budget(struct plan *plan)
 {
     if (plan->charge.most == UINT64_MAX && !plan->expires)

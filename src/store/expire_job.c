@@ -258,39 +258,60 @@ static enum kx_status plan_due_row(struct writer *writer, struct batch *batch,
     return status;
 }
 
-/* Plans the removal of the entries that are due now, as many as fit into a job.
- * The references to an entry are found in the table, so its removal begins a
- * step; and ends it, because it may have removed the entry of the next row.
- * KX_OK: *next_out is when the first remaining one is due, which may be now. */
+/* Returns whether the removal of this row is left to a later step: it is not
+ * due, the job is full, or the references to an entry must be found in the
+ * table. `after_target`: the row before it was of an entry that others may
+ * refer to, so this row's entry may be gone already. */
+static bool ends_step(const struct writer *writer, const struct batch *batch,
+                      struct kx_slice row, bool after_target)
+{
+    const struct plan *plan = batch->plan;
+    return row_time(row) > plan->now_ms || is_full(writer, batch) ||
+           (overlay_size(plan->overlay) > 0 &&
+            (after_target || is_target(plan, row)));
+}
+
+/* Plans the removal of the rows of a range that are due now, as many as fit
+ * into a job. *next_out becomes the time of the first one that is left, if it
+ * is less. */
+static enum kx_status plan_rows(struct writer *writer, struct batch *batch,
+                                struct engine_range *range, int64_t *next_out)
+{
+    enum kx_status status = KX_OK;
+    struct kx_slice row;
+    struct kx_slice value;
+    bool after_target = false;
+    while (status == KX_OK) {
+        status = engine_range_next(range, &row, &value);
+        if (status != KX_OK)
+            return status;
+        if (ends_step(writer, batch, row, after_target)) {
+            *next_out = row_time(row) < *next_out ? row_time(row) : *next_out;
+            return KX_OK;
+        }
+        after_target = is_target(batch->plan, row);
+        status = plan_due_row(writer, batch, row, value, next_out);
+    }
+    return status;
+}
+
+/* Plans the removal of the entries that are due now. KX_OK: *next_out is when
+ * the first remaining one is due, which may be now. */
 static enum kx_status plan_due(struct writer *writer, struct batch *batch,
                                int64_t *next_out)
 {
     struct plan *plan = batch->plan;
     struct engine_range *range = NULL;
+    int64_t next = INT64_MAX;
     enum kx_status status =
         engine_range_create(plan, writer->base.view, TABLE_EXPIRY, &range);
+    if (status != KX_OK)
+        return status;
+    status = engine_range_begin(range, first_row(writer, plan->now_ms),
+                                kx_slice(NULL, 0));
     if (status == KX_OK)
-        status = engine_range_begin(range, first_row(writer, plan->now_ms),
-                                    kx_slice(NULL, 0));
-    int64_t next = INT64_MAX;
-    bool after_target = false;
-    while (status == KX_OK) {
-        struct kx_slice row;
-        struct kx_slice value;
-        status = engine_range_next(range, &row, &value);
-        if (status != KX_OK)
-            break;
-        bool target = is_target(plan, row);
-        if (row_time(row) > plan->now_ms || is_full(writer, batch) ||
-            (overlay_size(plan->overlay) > 0 && (target || after_target))) {
-            next = row_time(row) < next ? row_time(row) : next;
-            break;
-        }
-        after_target = target;
-        status = plan_due_row(writer, batch, row, value, &next);
-    }
-    if (range != NULL)
-        engine_range_end(range);
+        status = plan_rows(writer, batch, range, &next);
+    engine_range_end(range);
     if (status != KX_OK && status != KX_END && status != KX_AGAIN)
         return status;
     int64_t retry_ms = writer->expiry.retry_ms;
