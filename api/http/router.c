@@ -170,7 +170,6 @@ static const struct {
 } EQUIVALENTS[] = {
     {"/health", "/readyz"},
     {"/healthz", "/readyz"},
-    {"/docs", "/openapi.json"},
     {"/swagger.json", "/openapi.json"},
 };
 

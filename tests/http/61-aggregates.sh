@@ -230,7 +230,7 @@ ends 0
 kindex count sales
 prints 4
 kindex aggregate sales_total -o table
-is 'the table' "$(awk '{ print $1, $2 }' "$work/out" | paste -sd'|')" 'count 4|groups 1'
+is 'the table' "$(awk '{ print $1, $2 }' "$work/out" | paste -sd'|')" 'count 4|groups 1|leftOut 0'
 kindex index add sales_other sales --count --store value
 ends 2
 complains '--store excludes --count'
