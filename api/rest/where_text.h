@@ -4,7 +4,7 @@
  *   total>=5,total<100     several, which must all be true
  *   zip="0150"             a quoted text is a JSON string
  *
- * A path is that of a JSON Pointer, whose first '/' may be left out. A value
+ * A path is a JSON Pointer without its first '/', or with it. A value
  * that is a JSON number, true, false, null or a quoted string is that value;
  * any other value is a string up to the next comma. */
 #ifndef API_WHERE_TEXT_H

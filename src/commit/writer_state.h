@@ -48,9 +48,9 @@ struct writer {
     struct changed_keys *changed_keys; /* during builds, or NULL */
     struct change_listener *listeners; /* counts of builds and verifications */
     struct {
-        struct kx_buffer kept; /* where the rows begin after those of expired
-                                * entries that rules keep; empty: at the first
-                                * row */
+        struct kx_buffer kept; /* the first row to read: after the rows of
+                                * expired entries that rules keep; empty: at the
+                                * first row */
         int64_t retry_ms;      /* when to try these again; 0: none is kept */
     } expiry;                  /* store/expire_job.c */
     /* Jobs. */

@@ -137,7 +137,7 @@ static enum kx_status bury(struct plan *plan, const struct declaration *queue,
     }
     record->job.not_before_ms = 0;
     if (has_queue(plan->catalog, kx_buffer_slice(&plan->key)))
-        record->job.attempts = 0; /* those of the other queue are counted */
+        record->job.attempts = 0; /* the other queue counts from 0 */
     plan->moves_dead = true;
     enum kx_status status = put_job(plan, kx_buffer_slice(&plan->key), record);
     return status == KX_OK ? overlay_put(plan->overlay, key, kx_slice(NULL, 0))

@@ -374,18 +374,6 @@ enum kx_status plan_results_begin(struct plan *plan)
                                    : plan_results_fill(plan, KX_RETURN_OLD);
 }
 
-static bool copy(const void *memory, struct kx_slice *slice)
-{
-    return kx_slice_copy(memory, *slice, slice);
-}
-
-static bool copy_entry(const void *memory, struct kx_entry *entry)
-{
-    return copy(memory, &entry->key) && copy(memory, &entry->value.data) &&
-           copy(memory, &entry->value.media_type) &&
-           (!entry->has_job || copy(memory, &entry->job.error));
-}
-
 /* The size of the last result does not count, so a single one always fits. */
 static enum kx_status check_size(struct plan *plan,
                                  const struct kx_entry *entry)
@@ -429,7 +417,8 @@ static enum kx_status fill(struct plan *plan,
         record_show(&record, key, &result->entry);
     hide_stamp(plan, mutation, &result->entry);
     status = check_size(plan, &result->entry);
-    if (status == KX_OK && !copy_entry(plan->commit->results, &result->entry))
+    if (status == KX_OK &&
+        !plan_entry_copy(plan->commit->results, &result->entry))
         status = KX_NO_MEMORY;
     return status;
 }
@@ -465,8 +454,10 @@ static enum kx_status read_again(struct plan *plan, struct kx_result *result)
         return KX_OK;
     entry->value = shown.value;
     result->omitted = false;
-    return copy(plan->commit->results, &entry->value.data) &&
-                   copy(plan->commit->results, &entry->value.media_type)
+    return kx_slice_copy(plan->commit->results, entry->value.data,
+                         &entry->value.data) &&
+                   kx_slice_copy(plan->commit->results, entry->value.media_type,
+                                 &entry->value.media_type)
                ? KX_OK
                : KX_NO_MEMORY;
 }

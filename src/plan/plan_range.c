@@ -244,16 +244,6 @@ static enum kx_status leave_for_next(struct range_walk *walk,
     return KX_AGAIN;
 }
 
-static bool copy_entry(const void *memory, struct kx_entry *entry)
-{
-    struct kx_value *value = &entry->value;
-    return kx_slice_copy(memory, entry->key, &entry->key) &&
-           kx_slice_copy(memory, value->data, &value->data) &&
-           kx_slice_copy(memory, value->media_type, &value->media_type) &&
-           (!entry->has_job ||
-            kx_slice_copy(memory, entry->job.error, &entry->job.error));
-}
-
 /* Adds the changed entry to the results of the commit. */
 static enum kx_status return_entry(struct plan *plan, struct kx_slice key)
 {
@@ -266,7 +256,7 @@ static enum kx_status return_entry(struct plan *plan, struct kx_slice key)
     if (plan->commit->dry)
         entry->stamp = 0;
     plan->result_bytes += key.size + record.value.size;
-    return copy_entry(plan->commit->entries, entry) ? KX_OK : KX_NO_MEMORY;
+    return plan_entry_copy(plan->commit->entries, entry) ? KX_OK : KX_NO_MEMORY;
 }
 
 static enum kx_status mutate_entry(struct range_walk *walk)

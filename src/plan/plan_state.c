@@ -81,3 +81,15 @@ void plan_end(struct plan *plan, bool keep)
     for (size_t i = 0; i < plan->delta_count; i++)
         add_delta(plan->totals, &plan->total_count, plan->deltas[i]);
 }
+
+static bool copy(const void *memory, struct kx_slice *slice)
+{
+    return kx_slice_copy(memory, *slice, slice);
+}
+
+bool plan_entry_copy(const void *memory, struct kx_entry *entry)
+{
+    return copy(memory, &entry->key) && copy(memory, &entry->value.data) &&
+           copy(memory, &entry->value.media_type) &&
+           (!entry->has_job || copy(memory, &entry->job.error));
+}

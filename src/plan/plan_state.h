@@ -143,6 +143,10 @@ enum kx_status plan_count_left_out(struct plan *plan, struct index *index,
  * counts. */
 void plan_end(struct plan *plan, bool keep);
 
+/* Copies what a result needs of an entry into talloc context memory: it
+ * outlives the row. False: no memory. */
+bool plan_entry_copy(const void *memory, struct kx_entry *entry);
+
 /* ---- Helpers ------------------------------------------------------------- */
 
 /* Reads the record of a client's entry. False if the bytes are not one: a key

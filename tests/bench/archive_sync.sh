@@ -5,20 +5,14 @@
 # four take turns in each round, each with a new store; a figure is the median.
 #
 #   archive_sync.sh [ROUNDS [SECONDS]]     3 rounds, 5 seconds
-set -u
+set -eu
 cd "$(dirname "$0")/../.." || exit
 rounds=${1:-3}
 seconds=${2:-5}
 program=${KINDEX:-$PWD/${BUILD:-build}/kindex}
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/kindex-bench.XXXXXX")
-server=''
-trap 'end; rm -rf "$work"' EXIT
-end() {
-    [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
-    wait 2>/dev/null
-    server=''
-    rm -rf "$work/data" "$work/archive" "$work/port"
-}
+trap 'server_end KILL; rm -rf "$work"' EXIT
+. tests/bench/serve.sh
 fail() {
     echo "archive_sync: $*" >&2
     exit 1
@@ -37,14 +31,7 @@ puts() {
 measure() {
     local name=$1 clients
     mkdir "$work/archive"
-    "$program" serve --listen 127.0.0.1:0 --port-file "$work/port" --data "$work/data" \
-        "${@:2}" >"$work/server" 2>&1 &
-    server=$!
-    until [ -s "$work/port" ]; do
-        kill -0 "$server" 2>/dev/null || fail "$(cat "$work/server")"
-        sleep 0.05
-    done
-    url=http://127.0.0.1:$(cat "$work/port")
+    server_begin "$program" "${@:2}"
     until curl --silent --fail --output /dev/null --request PUT --data 1 "$url/kv/first"; do
         sleep 0.05
     done
@@ -52,7 +39,8 @@ measure() {
         puts $clients
         echo "$found" >>"$work/$name.$clients"
     done
-    end
+    server_end KILL
+    rm -rf "$work/data" "$work/archive"
 }
 median() {
     sort -n "$1" | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'

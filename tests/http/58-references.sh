@@ -2,16 +2,9 @@
 # References: what an entry refers to exists, and what becomes of the entry when
 # the other one is deleted.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/rules.sh"
 start_server
 
-put() { # KEY VALUE
-    request PUT "/kv/$1" "$2"
-    [ "$status" = 200 ] || expect 201
-}
-rule_is() { # NAME STATE
-    request GET "/rules/$1"
-    [ "$(value .state)" = "$2" ]
-}
 declare_rule() { # NAME DECLARATION
     request PUT "/rules/$1" "$2"
     [ "$status" = 200 ] || expect 201

@@ -1,19 +1,12 @@
 #!/bin/bash
 # Rules: what entries under a prefix must be, whichever way they are written.
 . "$(dirname "$0")/../lib/http.sh"
+. "$(dirname "$0")/../lib/rules.sh"
 . "$(dirname "$0")/../lib/cli.sh"
 start_server
 export KINDEX_URL=$url
 
 order='{"type":"object","required":["status","total"],"properties":{"status":{"enum":["open","paid"]},"total":{"type":"number","minimum":0}}}'
-put() { # KEY VALUE
-    request PUT "/kv/$1" "$2"
-    [ "$status" = 200 ] || expect 201
-}
-rule_is() { # NAME STATE
-    request GET "/rules/$1"
-    [ "$(value .state)" = "$2" ]
-}
 
 test_case 'a rule is declared for a prefix, and its text has one form'
 answers 201 PUT /rules/orders '{"prefix":["orders"],"schema":{ "type": "object",

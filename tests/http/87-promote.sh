@@ -126,6 +126,24 @@ ends 1
 complains 'another server was promoted'
 ends_at "$standby" TERM
 
+test_case 'the promotion of a standby that is gone ends, and can be repeated'
+begin_both --fence-lease 3s
+earlier=$(grep -c 'event=promotion piece=' "$log")
+is_promoting() { [ "$(grep -c 'event=promotion piece=' "$log")" -gt "$earlier" ]; }
+"$KINDEX" promote --timeout 1s >"$work/null" 2>"$work/told" &
+promotion=$!
+wait_until is_promoting
+wait_until grep -q 'took piece' "$work/told"
+ends_at "$standby" KILL
+wait "$promotion"
+is 'its exit status' "$? $(grep -c 'no server answers' "$work/told")" '5 1'
+start_standby --fence-lease 3s
+at_standby
+kindex promote
+wait_until writes /kv/users/kim '{}'
+ends_at "$primary" KILL
+ends_at "$standby" TERM
+
 test_case 'a standby that does not run is promoted, too, and reads the archive to its end'
 begin_both --fence-lease 2s
 ends_at "$standby" TERM

@@ -551,10 +551,7 @@ int cli_restore(struct cli *cli)
 
 /* ---- promote ------------------------------------------------------------ */
 
-enum {
-    PROMOTE_LOOK_US = 100000,
-    PROMOTE_RESTART_S = 60 /* for the standby to answer as a server */
-};
+enum { PROMOTE_LOOK_US = 100000 };
 
 static void note_piece(uint64_t piece, uint64_t wait_ms)
 {
@@ -685,8 +682,8 @@ static int ask_promotion(struct cli *cli, const struct cli_call *call,
     return status;
 }
 
-/* The standby restarts at the end: it cannot be reached for a moment, then it
- * is no standby any more. */
+/* The standby restarts at the end: it cannot be reached for a moment, at most
+ * for cli->timeout_ms, then it is no standby any more. */
 static int promote_running(struct cli *cli)
 {
     struct asked asked = {.state = ""};
@@ -695,9 +692,9 @@ static int promote_running(struct cli *cli)
         .path = kx_text(cli->now ? "/promote?now=true" : "/promote")};
     int status = CLI_OK;
     while (status == CLI_OK && !asked.done) {
-        call.quiet = asked.state[0] != '\0' &&
-                     kx_monotonic_ns() - asked.answered_ns <
-                         (uint64_t)PROMOTE_RESTART_S * KX_SECOND_NS;
+        call.quiet =
+            asked.state[0] != '\0' &&
+            kx_monotonic_ns() - asked.answered_ns < cli->timeout_ms * KX_MS_NS;
         status = ask_promotion(cli, &call, &asked);
         if (status == CLI_OK && !asked.done)
             usleep(PROMOTE_LOOK_US);
